@@ -1,0 +1,36 @@
+#pragma once
+
+// Resolved expressions over record batches, a column at a time.
+
+#include <arrow/type_fwd.h>
+
+#include <memory>
+#include <vector>
+
+#include "expr/expression.h"
+
+namespace tidemill::expr {
+
+/// Compiled for one input shape. One object serves one thread.
+class Evaluator {
+ public:
+  /// `input`: the attributes of the child, in column order; attributes are found by id. Errors: internal error on an attribute that is not there.
+  static Result<std::unique_ptr<Evaluator>> Make(const ExprPtr& expression, const std::vector<ExprPtr>& input);
+  virtual ~Evaluator() = default;
+  /// One value a row of `batch`; the array's type is expression->type->ToArrow(). Errors at run time: DIVIDE_BY_ZERO, ARITHMETIC_OVERFLOW, CAST_INVALID_INPUT, … (ANSI).
+  virtual Result<std::shared_ptr<arrow::Array>> Evaluate(const arrow::RecordBatch& batch) = 0;
+};
+
+/// Rows of `batch` where `predicate` (boolean) is true.
+Result<std::shared_ptr<arrow::RecordBatch>> FilterBatch(const std::shared_ptr<arrow::RecordBatch>& batch, const arrow::Array& predicate);
+
+/// One value of an array as Spark's CAST(… AS STRING) shows it in `show()`/console (timestamps in `time_zone`, structs as {a, b}); nulls are the caller's.
+Result<std::string> FormatValue(const arrow::Array& array, int64_t row, const type::DataType& type, const std::string& time_zone);
+/// Timestamp text to microseconds UTC, as Spark's cast from string does (partial dates, zone suffixes, fractions); false when it does not parse.
+bool ParseTimestamp(std::string_view text, const std::string& time_zone, int64_t* micros);
+bool ParseDate(std::string_view text, int32_t* days);
+/// "2026-01-01 00:00:00.5" (trailing zeros dropped) in `time_zone`.
+std::string FormatTimestamp(int64_t micros, const std::string& time_zone);
+std::string FormatDate(int32_t days);
+
+}  // namespace tidemill::expr

@@ -1,0 +1,29 @@
+#pragma once
+
+// Types of calls and casts: given resolved arguments, which function is it, what casts are implied (Spark's type coercion, ANSI or not), what comes out.
+
+#include <string>
+#include <vector>
+
+#include "expr/expression.h"
+
+namespace tidemill::expr {
+
+/// Resolve one call whose children are resolved: looks the function up, inserts implied casts, sets type and nullability.
+/// Errors, with Spark's conditions and parameters: UNRESOLVED_ROUTINE (with the nearest known name), WRONG_NUM_ARGS, DATATYPE_MISMATCH.*.
+/// Aggregates (count, sum, avg, min, max) resolve too: IsAggregate() tells.
+Result<ExprPtr> ResolveCall(const Expression& call, std::vector<ExprPtr> children, const EvalContext& context);
+/// Resolve a cast; DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION and kin when Spark has none. Equal types: the child itself.
+Result<ExprPtr> ResolveCast(ExprPtr child, const type::TypePtr& to, bool try_cast, const EvalContext& context, Origin origin = {});
+bool IsAggregate(const Expression& call);
+/// Known scalar and aggregate function names, for hints and for the generated support table.
+std::vector<std::string> FunctionNames();
+/// An expression without attributes, calls of time or chance: may be folded.
+bool IsFoldable(const Expression& expression);
+/// Evaluate a foldable expression to a literal.
+Result<ExprPtr> Fold(const ExprPtr& expression);
+/// An interval text ("10 seconds", "1 hour 30 minutes", "INTERVAL '5' SECOND" without the keyword) in microseconds. Errors: CANNOT_PARSE_INTERVAL; months: `has_months` is set and
+/// counted as 31 days (Spark's rule for watermark delays), or, where `has_months` is null, refused.
+Result<int64_t> ParseIntervalMicros(std::string_view text, bool* has_months);
+
+}  // namespace tidemill::expr
