@@ -58,6 +58,8 @@ class Sink {
   virtual Result<std::unique_ptr<SinkWriter>> OpenWriter(int64_t batch_id, int32_t partition) = 0;
   /// Take batch `batch_id`, once: all staged files are durable, offsets/N is durable. Repeating a batch that HasBatch() is harmless.
   virtual Status Commit(int64_t batch_id, std::vector<WriterResult> results) = 0;
+  /// The attempt that made `results` failed: drop what it staged. Best effort.
+  virtual void Discard(const std::vector<WriterResult>& results) {}
   /// Upkeep off the path (expired log files).
   virtual Status Maintain() { return Status::OK(); }
 };
