@@ -27,8 +27,15 @@ enum class PlanKind {
   kWatermark,           ///< column (unresolved or attribute) and delay_ms; with `column` an alias: adds the column in front
   kExpand,              ///< projections: k lists of expressions over the child with the same output (sliding windows)
   kAggregate,           ///< unresolved/resolved: grouping, expressions. Normal form: keys, aggregates
-  kDistinct, kSort, kLimit, kUnion, kJoin,  ///< parsed, refused or taken up later
-};
+  kDistinct,   ///< child; becomes an Aggregate over all columns
+  kSort,       ///< grouping = sort keys, unresolved
+  kLimit,      ///< limit
+  kOffset,     ///< limit = rows to skip
+  kSample,     ///< child
+  kUnion,      ///< children, by position; UNION ALL
+  kExcept, kIntersect,  ///< children left and right
+  kJoin,       ///< children left and right, join_type, condition
+};  // From kSort on: parsed and judged by CheckStreaming, then refused by Optimize
 
 class LogicalPlan;
 using PlanPtr = std::shared_ptr<const LogicalPlan>;
@@ -61,6 +68,7 @@ class LogicalPlan {
   std::shared_ptr<const TableDescription> table;
   std::vector<expr::ExprPtr> expressions;
   expr::ExprPtr condition;
+  bool having = false;  ///< kFilter: a HAVING, which may name aggregates and columns of the Aggregate below
   expr::ExprPtr column;
   int64_t delay_ms = 0;
   std::string delay_text;
