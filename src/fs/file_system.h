@@ -41,6 +41,14 @@ class StagedWriter {
   virtual Result<StagedFile> Finish() = 0;
 };
 
+/// A file open for reading in pieces; one thread at a time.
+class FileReader {
+ public:
+  virtual ~FileReader() = default;
+  /// Fill `buffer` from `offset` on; less than asked for only at the end of the file, 0 behind it.
+  virtual Result<int64_t> ReadAt(int64_t offset, std::span<char> buffer) = 0;
+};
+
 /// Held for the life of a process; the kernel frees it at `kill -9`.
 class FileLock {
  public:
@@ -58,6 +66,8 @@ class FileSystem {
 
   /// The whole file. Errors: IOError whose detail has the path; a missing file has condition "PATH_NOT_FOUND" (see IsNotFound()).
   virtual Result<std::string> Read(const std::string& path) = 0;
+  /// Open a file that may be too large to be read whole. Errors: as Read().
+  virtual Result<std::unique_ptr<FileReader>> OpenReader(const std::string& path) = 0;
   /// nullopt when there is no such file.
   virtual Result<std::optional<FileInfo>> Stat(const std::string& path) = 0;
   /// Entries of a folder in no promised order; nullopt when the folder is missing. `.` and `..` are left out, hidden names are not.

@@ -20,6 +20,8 @@ class SystemCalls {
   /// O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC.
   virtual int CreateExclusive(const std::string& path) = 0;
   virtual int64_t Read(int fd, char* buffer, int64_t size) = 0;
+  /// pread(2).
+  virtual int64_t ReadAt(int fd, char* buffer, int64_t size, int64_t offset) = 0;
   virtual int64_t Write(int fd, std::string_view bytes) = 0;
   virtual int Fsync(int fd) = 0;
   virtual int Close(int fd) = 0;
