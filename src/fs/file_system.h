@@ -75,15 +75,22 @@ class FileSystem {
 
   /// Create `path` with `bytes`, whole or not at all, without overwriting; missing parents are made and synced. Durable on return (temporary name,
   /// data synced, linked without overwrite, directory synced). One round.
+  /// Repeating: after an error the file may be there all the same. A second call by this object with the same bytes makes it durable and says
+  /// kCreated; with other bytes it replaces what the failed call left. A file that this object did not write is kTaken, and durable too.
   virtual Result<CreateOutcome> CreateIfAbsent(const std::string& path, std::string_view bytes) = 0;
   /// Open a file that will become `path` at Publish(). `unique` says that no other attempt uses that name: the bytes go there directly.
   virtual Result<std::unique_ptr<StagedWriter>> OpenStaged(const std::string& path, bool unique) = 0;
   /// Make all of `files` durable under their final names, replacing what is there: data synced (more than 16 files: one syncfs a file system),
   /// renamed, directories synced; then each is stat'ed and its size compared with what the writer reported. Leftover Hadoop `.crc` and
-  /// Spark `.crc` companions of a replaced name are removed before. One round.
+  /// Spark `.crc` companions of a replaced name are removed before. One round. After an error the files have to be written again, as a failed
+  /// sync may have dropped their bytes: the same ones are refused.
   virtual Status Publish(std::span<const StagedFile> files) = 0;
   /// Drop staged files of an attempt that failed; best effort.
   virtual void Discard(std::span<const StagedFile> files) = 0;
+
+  /// Make files that are there already durable, with the names of their folders: what a killed process left behind may be visible and yet not on
+  /// disk, so this comes before anything relies on it. More than 16 files: one syncfs a file system. One round.
+  virtual Status MakeDurable(std::span<const std::string> paths) = 0;
 
   /// Remove a file, its hidden Hadoop `.crc` companion and Spark's `.crc` side file; a missing file is no error. Not synced.
   virtual Status Remove(const std::string& path) = 0;

@@ -27,6 +27,8 @@ class SystemCalls {
   virtual int Close(int fd) = 0;
   /// link(2): fails with -EEXIST.
   virtual int Link(const std::string& from, const std::string& to) = 0;
+  /// renameat2(2) with RENAME_NOREPLACE: -EEXIST when `to` is there, -EINVAL or -ENOSYS where the file system cannot.
+  virtual int RenameExclusive(const std::string& from, const std::string& to) = 0;
   virtual int Rename(const std::string& from, const std::string& to) = 0;
   virtual int Unlink(const std::string& path) = 0;
   virtual int MakeDirectory(const std::string& path) = 0;
