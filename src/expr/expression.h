@@ -31,7 +31,7 @@ enum class ExprKind {
   kStar,                 ///< name_parts = qualifier, may be empty
   kAttribute,            ///< name, id, metadata_json: a column of a plan node
   kCall,                 ///< name = function or operator in lower case, children = arguments
-  kCast,                 ///< children[0] to type; `try_cast` in name
+  kCast,                 ///< children[0] to type; name: "cast", "try_cast", or "implicit" for one that coercion put in (SQL text does not show it)
   kAlias                 ///< children[0], name, id
 };
 

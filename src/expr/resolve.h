@@ -1,6 +1,10 @@
 #pragma once
 
 // Types of calls and casts: given resolved arguments, which function is it, what casts are implied (Spark's type coercion, ANSI or not), what comes out.
+//
+// Operators are calls too, by these names: + - * / % div || (unary: "negative", "positive"), = <=> <> < <= > >=, and, or, not, isnull, isnotnull,
+// in(value, item…), between(value, low, high), like / ilike(value, pattern), case: when(condition, value, …[, else]), field access:
+// getfield(struct, 'name'). "==", "!=", "!", and - or + with one argument are understood as well.
 
 #include <string>
 #include <vector>
@@ -22,6 +26,8 @@ std::vector<std::string> FunctionNames();
 bool IsFoldable(const Expression& expression);
 /// Evaluate a foldable expression to a literal.
 Result<ExprPtr> Fold(const ExprPtr& expression);
+/// `expression` with current_timestamp(), now(), current_date() and localtimestamp() as literals of the batch's time (milliseconds since the epoch).
+ExprPtr ReplaceCurrentTime(const ExprPtr& expression, int64_t batch_timestamp_ms);
 /// An interval text ("10 seconds", "1 hour 30 minutes", "INTERVAL '5' SECOND" without the keyword) in microseconds. Errors: CANNOT_PARSE_INTERVAL; months: `has_months` is set and
 /// counted as 31 days (Spark's rule for watermark delays), or, where `has_months` is null, refused.
 Result<int64_t> ParseIntervalMicros(std::string_view text, bool* has_months);
