@@ -18,9 +18,9 @@ build: dependencies  ## Release build: build/release/bin/tidemill
 
 demo:  ## Flights of 2013 through a job that is killed twice; the result must be exact
 	@scripts/install-dependencies build
-	cmake --preset release -DTIDEMILL_DEVELOPER=OFF -B build/demo
-	cmake --build build/demo --target tidemill
-	@scripts/demo build/demo/bin/tidemill
+	cmake --preset release
+	cmake --build --preset release --target tidemill
+	@scripts/demo build/release/bin/tidemill build/demo
 
 test:  ## All tests: release, crossing with real Spark, sanitizers, fuzzers; what CI runs
 	@scripts/install-dependencies test
