@@ -39,4 +39,7 @@ struct Progress {
   std::string ToJson() const;
 };
 
+/// `ms` since the epoch as progress shows times: "2024-01-01T00:00:00.000Z".
+std::string FormatProgressTime(int64_t ms);
+
 }  // namespace tidemill::stream

@@ -14,19 +14,11 @@
 #include "base/thread_pool.h"
 #include "connector/registry.h"
 #include "plan/analyzer.h"
+#include "stream/log_writer.h"
 #include "stream/progress.h"
+#include "stream/trigger.h"
 
 namespace tidemill::stream {
-
-enum class TriggerKind { kProcessingTime, kOnce, kAvailableNow };
-
-struct Trigger {
-  TriggerKind kind = TriggerKind::kProcessingTime;
-  int64_t interval_ms = 0;
-};
-
-/// "available-now", "once", "10 seconds" (also Spark's "AvailableNow", "ProcessingTime: …" is not a user form). Errors in Spark's words.
-Result<Trigger> ParseTrigger(std::string_view text);
 
 /// What the loop shows while it works; called on the driver thread.
 struct QueryObserver {
@@ -45,6 +37,7 @@ struct QueryOptions {
   std::map<std::string, std::string> sink_options;  ///< keys in lower case
   std::string base_directory;
   Config config;
+  LogSchedule log_schedule = LogSchedule::kThreads;  ///< tests ask for one order of storage calls
 };
 
 /// What a query works with; all outlive it.

@@ -1,0 +1,78 @@
+#include "stream/restart.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/log.h"
+#include "checkpoint/recovery.h"
+
+namespace tidemill::stream {
+
+namespace {
+
+Status CheckNewQuery(fs::FileSystem& file_system, const checkpoint::Layout& layout, const std::vector<int64_t>& commit_ids) {
+  if (!commit_ids.empty()) {
+    return ExternalError("", "assertion failed: {} has no entries although {} ends with batch {}; restore the offset log or use a new checkpoint location",
+                         layout.offsets(), layout.commits(), commit_ids.back())
+        .Path(layout.offsets());
+  }
+  ARROW_ASSIGN_OR_RAISE(const auto state, file_system.List(layout.state()));
+  if (!state || state->empty()) return Status::OK();
+  return UserError("STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
+                   "The checkpoint location {} should be empty on batch 0. Please either use a new checkpoint location, or delete the existing data in the "
+                   "checkpoint location.",
+                   layout.state())
+      .Param("checkpointLocation", layout.state())
+      .Path(layout.state());
+}
+
+}  // namespace
+
+Result<RestartPoint> ReadRestartPoint(fs::FileSystem& file_system, const checkpoint::Layout& layout) {
+  checkpoint::OffsetLog offset_log(file_system, layout.offsets());
+  checkpoint::CommitLog commit_log(file_system, layout.commits());
+  checkpoint::RecoveryFacts facts;
+  ARROW_ASSIGN_OR_RAISE(facts.offset_ids, offset_log.ListIds());
+  ARROW_ASSIGN_OR_RAISE(facts.commit_ids, commit_log.ListIds());
+  RestartPoint point;
+  if (facts.offset_ids.empty()) {
+    ARROW_RETURN_NOT_OK(CheckNewQuery(file_system, layout, facts.commit_ids));
+    return point;
+  }
+  ARROW_ASSIGN_OR_RAISE(const checkpoint::RecoveryPlan plan, checkpoint::PlanRecovery(facts));
+  if (plan.commits_behind) {
+    log::Warning("{} ends with batch {}, {} with batch {}: batch {} is run again, the batches between are not", layout.offsets(), facts.offset_ids.back(),
+                 layout.commits(), facts.commit_ids.empty() ? -1 : facts.commit_ids.back(), plan.next_batch_id);
+  }
+  const int64_t latest_id = facts.offset_ids.back();
+  std::vector<std::string> relied_on = {layout.metadata(), fs::Join(layout.offsets(), std::to_string(latest_id))};
+  if (!facts.commit_ids.empty()) relied_on.push_back(fs::Join(layout.commits(), std::to_string(facts.commit_ids.back())));
+  // A dead process may have linked a name without syncing its folder.
+  ARROW_RETURN_NOT_OK(file_system.MakeDurable(relied_on));
+
+  ARROW_ASSIGN_OR_RAISE(point.latest, offset_log.Get(latest_id));
+  point.next_batch_id = plan.next_batch_id;
+  point.rerun = plan.rerun;
+  point.watermark_ms = point.latest->batch_watermark_ms;
+  point.batch_timestamp_ms = point.latest->batch_timestamp_ms;
+  if (!facts.commit_ids.empty()) {
+    ARROW_ASSIGN_OR_RAISE(const checkpoint::CommitEntry commit, commit_log.Get(facts.commit_ids.back()));
+    point.commit_version = commit.version;
+    point.has_state_ids = commit.version >= 2 && !commit.state_unique_ids_json.empty();
+    if (!plan.rerun) point.watermark_ms = std::max(point.watermark_ms, commit.next_batch_watermark_ms);
+  }
+  if (!plan.rerun) {
+    point.start = point.latest->offsets;
+    point.late_watermark_ms = point.latest->batch_watermark_ms;
+    return point;
+  }
+  point.end = point.latest->offsets;
+  if (plan.start_offsets_of) {
+    ARROW_ASSIGN_OR_RAISE(const checkpoint::OffsetEntry before, offset_log.Get(*plan.start_offsets_of));
+    point.start = before.offsets;
+    point.late_watermark_ms = before.batch_watermark_ms;
+  }
+  return point;
+}
+
+}  // namespace tidemill::stream
