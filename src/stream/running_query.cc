@@ -32,7 +32,7 @@ void RunningQuery::Launch() {
 
 bool RunningQuery::is_active() const {
   std::lock_guard lock(mutex_);
-  return !terminated_ && !end_soon_.stop_requested();
+  return !terminated_ && !abandon_.stop_requested();
 }
 
 void RunningQuery::StopAtBatchBorder() { end_soon_.request_stop(); }
