@@ -2,7 +2,7 @@
 """Compare the includes of src/ with the folder table of docs/architecture.md, and look for files that no target builds.
 
 An include of another folder must be one that the table allows; `base/` and the own folder always are. A file x_test.cc, x_benchmark.cc or below
-src/testing/ may include any folder.
+src/testing/ may include any folder, and so may a header that only such files include.
 """
 import pathlib
 import re
@@ -35,16 +35,38 @@ def folder_of(path, edges):
     return None
 
 
+def sources():
+    return [file for file in sorted(SOURCE.rglob("*")) if file.suffix in (".h", ".cc")]
+
+
+def test_files():
+    """Names of the files that serve tests alone: by name, and headers that none but such files include."""
+    includers = {}
+    for file in sources():
+        for included in INCLUDE.findall(file.read_text()):
+            includers.setdefault(included, set()).add(file.relative_to(SOURCE).as_posix())
+    tests = {file.relative_to(SOURCE).as_posix() for file in sources() if file.name.endswith(("_test.cc", "_benchmark.cc"))}
+    tests |= {file.relative_to(SOURCE).as_posix() for file in sources() if SOURCE / "testing" in file.parents}
+    while True:
+        more = {name for name, users in includers.items() if name not in tests and users and users <= tests and (SOURCE / name).exists()}
+        # A header of the product that has no user yet but its test is not a test's header.
+        more = {name for name in more if re.search(r'#include "testing/', (SOURCE / name).read_text())}
+        # What implements such a header serves tests too.
+        more |= {name[:-2] + ".cc" for name in more if (SOURCE / (name[:-2] + ".cc")).exists()}
+        if more <= tests:
+            return tests
+        tests |= more
+
+
 def wrong_includes(edges):
-    for file in sorted(SOURCE.rglob("*")):
-        if file.suffix not in (".h", ".cc"):
-            continue
+    tests = test_files()
+    for file in sources():
         name = file.relative_to(SOURCE).as_posix()
         folder = folder_of(name, edges)
         if folder is None:
             yield f"src/{name}: this folder is not in the table of docs/architecture.md"
             continue
-        is_test = name.endswith(("_test.cc", "_benchmark.cc", "_test_util.h")) or folder == "testing"
+        is_test = name in tests
         for included in INCLUDE.findall(file.read_text()):
             target = folder_of(included, edges)
             if target is None:
@@ -69,9 +91,7 @@ def cycles(edges):
 
 
 def dead_files():
-    for file in sorted(SOURCE.rglob("*")):
-        if file.suffix not in (".h", ".cc"):
-            continue
+    for file in sources():
         lists = file.parent / "CMakeLists.txt"
         listed = lists.exists() and re.search(rf"(?<![\w/.-]){re.escape(file.name)}(?![\w.-])", lists.read_text())
         # Headers inside a folder need no mention as long as somebody includes them.

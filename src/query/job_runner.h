@@ -1,6 +1,7 @@
 #pragma once
 
-// Runs the flows of a job. Flows that end by themselves run one after another, so that a later one reads all that an earlier one wrote; the others run side by side.
+// Runs the flows of a job. Flows that end by themselves run one after another, so that a later one reads all that an earlier one wrote; the
+// others run side by side.
 
 #include <functional>
 #include <memory>

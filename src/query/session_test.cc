@@ -12,8 +12,12 @@ namespace {
 
 /// Formats that are never opened: a session only plans.
 connector::Registry PlanningRegistry() {
-  const auto no_source = [](const connector::SourceContext&) -> Result<std::unique_ptr<connector::Source>> { return InternalError("planning opened a source"); };
-  const auto no_sink = [](const connector::SinkContext&) -> Result<std::unique_ptr<connector::Sink>> { return InternalError("planning opened a sink"); };
+  const auto no_source = [](const connector::SourceContext&) -> Result<std::unique_ptr<connector::Source>> {
+    return InternalError("planning opened a source");
+  };
+  const auto no_sink = [](const connector::SinkContext&) -> Result<std::unique_ptr<connector::Sink>> {
+    return InternalError("planning opened a sink");
+  };
   connector::Registry registry;
   connector::Format json;
   json.make_source = no_source;
