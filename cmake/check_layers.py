@@ -40,22 +40,18 @@ def sources():
 
 
 def test_files():
-    """Names of the files that serve tests alone: by name, and headers that none but such files include."""
+    """Names of the files that serve tests alone: testing/, what a CMakeLists.txt has under TESTS, headers that none but such files include."""
+    names = {file.relative_to(SOURCE).as_posix(): file for file in sources()}
+    tests = {name for name in names if name.startswith("testing/") or name.endswith("_benchmark.cc")}
+    for lists in SOURCE.rglob("CMakeLists.txt"):
+        for block in re.findall(r"\bTESTS((?:\s+[\w./-]+\.cc)+)", lists.read_text()):
+            tests |= {(lists.parent / name).relative_to(SOURCE).as_posix() for name in block.split()}
     includers = {}
-    for file in sources():
+    for name, file in names.items():
         for included in INCLUDE.findall(file.read_text()):
-            includers.setdefault(included, set()).add(file.relative_to(SOURCE).as_posix())
-    tests = {file.relative_to(SOURCE).as_posix() for file in sources() if file.name.endswith(("_test.cc", "_benchmark.cc"))}
-    tests |= {file.relative_to(SOURCE).as_posix() for file in sources() if SOURCE / "testing" in file.parents}
-    while True:
-        more = {name for name, users in includers.items() if name not in tests and users and users <= tests and (SOURCE / name).exists()}
-        # A header of the product that has no user yet but its test is not a test's header.
-        more = {name for name in more if re.search(r'#include "testing/', (SOURCE / name).read_text())}
-        # What implements such a header serves tests too.
-        more |= {name[:-2] + ".cc" for name in more if (SOURCE / (name[:-2] + ".cc")).exists()}
-        if more <= tests:
-            return tests
-        tests |= more
+            includers.setdefault(included, set()).add(name)
+    # A header of the product may have no user yet but its test: only what itself needs testing/ is taken for a test's header.
+    return tests | {name for name, users in includers.items() if users <= tests and name in names and '#include "testing/' in names[name].read_text()}
 
 
 def wrong_includes(edges):
