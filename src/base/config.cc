@@ -66,6 +66,8 @@ std::optional<int64_t> ParseWithUnit(std::string_view text, std::span<const Unit
   return std::nullopt;
 }
 
+}  // namespace
+
 std::optional<int64_t> ParseDurationMs(std::string_view text) {
   static constexpr Unit kUnits[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"min", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
   return ParseWithUnit(text, kUnits);
@@ -84,6 +86,8 @@ std::optional<int64_t> ParseBytes(std::string_view text) {
                                     {"tb", kKi * kKi * kKi * kKi}};
   return ParseWithUnit(text, kUnits);
 }
+
+namespace {
 
 bool IsChoice(std::string_view choices, std::string_view value) {
   const std::string wanted = Lower(Trim(value));

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,6 +83,11 @@ inline constexpr char kHadoopCrc[] = "tidemill.checkpoint.hadoopCrc";       // d
 inline constexpr char kSync[] = "tidemill.checkpoint.sync";                 // default true; false trades durability for comparison with Spark
 inline constexpr char kCompatSparkVersion[] = "tidemill.compat.sparkVersion";  // default 3.5
 }  // namespace conf
+
+/// A duration such as "10s", "1m", "200ms", "7d"; a bare number is milliseconds. nullopt when it does not parse.
+std::optional<int64_t> ParseDurationMs(std::string_view text);
+/// Bytes such as "512m", "2g"; a bare number is bytes. nullopt when it does not parse.
+std::optional<int64_t> ParseBytes(std::string_view text);
 
 /// The known name nearest to `name` by edit distance, or "" when none is near enough to be worth a hint.
 std::string NearestName(std::string_view name, const std::vector<std::string>& known);
