@@ -39,6 +39,7 @@ bench:  ## Compare with Spark on this machine (minutes); results in bench/result
 check:  ## Layers, unused files, sizes of files and functions: seconds
 	python3 cmake/check_layers.py
 	python3 cmake/check_sizes.py
+	python3 cmake/check_errors.py
 
 format:  ## Lay out all C++ files by .clang-format
 	git ls-files '*.h' '*.cc' | xargs clang-format-14 -i
