@@ -81,6 +81,8 @@ inline constexpr char kColumnNameOfCorruptRecord[] = "spark.sql.columnNameOfCorr
 inline constexpr char kAlwaysNullableOutput[] = "spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled";
 inline constexpr char kHadoopCrc[] = "tidemill.checkpoint.hadoopCrc";       // default false
 inline constexpr char kSync[] = "tidemill.checkpoint.sync";                 // default true; false trades durability for comparison with Spark
+inline constexpr char kCheckpointLocation[] = "spark.sql.streaming.checkpointLocation";
+inline constexpr char kWarehouseDir[] = "spark.sql.warehouse.dir";  // tables without a path
 inline constexpr char kCompatSparkVersion[] = "tidemill.compat.sparkVersion";  // default 3.5
 }  // namespace conf
 

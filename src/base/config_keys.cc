@@ -27,6 +27,8 @@ constexpr ConfigKey kKeys[] = {
     {conf::kColumnNameOfCorruptRecord, kText, "_corrupt_record"},
     {conf::kIgnoreMissingFiles, kBool, "false"},
     {conf::kIgnoreCorruptFiles, kBool, "false"},
+    {conf::kCheckpointLocation, kText, ""},
+    {conf::kWarehouseDir, kText, "spark-warehouse"},
     {conf::kTaskMaxFailures, kInt, "4", 1, kIntMax},
     {conf::kPruneFilters, kBool, "false"},
     // State and what is pinned by the offset log.

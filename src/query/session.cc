@@ -13,11 +13,6 @@ namespace tidemill::query {
 
 namespace {
 
-/// Spark's key of the folder for all checkpoints.
-constexpr char kCheckpointLocationKey[] = "spark.sql.streaming.checkpointLocation";
-/// Folder of tables that name no path, as Spark's spark.sql.warehouse.dir.
-constexpr char kWarehouse[] = "spark-warehouse";
-
 const std::vector<std::string>& EngineOptions() {
   static const std::vector<std::string> names = {"path", "outputmode", "trigger", "checkpointlocation"};
   return names;
@@ -115,7 +110,7 @@ Result<Flow> Session::PlanStreamingTable(const sql::CreateStreamingTableStatemen
     ARROW_ASSIGN_OR_RAISE(flow.query.output_mode, plan::ParseOutputMode(*mode));
   }
   ARROW_RETURN_NOT_OK(plan::CheckStreaming(*flow.query.analyzed, flow.query.output_mode, config_));
-  if (format->needs_checkpoint) properties.try_emplace("path", fs::Join(kWarehouse, statement.name.back()));
+  if (format->needs_checkpoint) properties.try_emplace("path", fs::Join(config_.Get(conf::kWarehouseDir), statement.name.back()));
   flow.query.sink_format = statement.format;
   ARROW_RETURN_NOT_OK(Finish(statement.name.back(), &properties, *format, only_query, &flow.query));
 
@@ -187,7 +182,7 @@ Status Session::Finish(const std::string& name, plan::Options* properties, const
   if (const auto property = TakeOption(*properties, "checkpointlocation")) {
     ARROW_ASSIGN_OR_RAISE(request.property, fs::LocalPath(*property, options_.base_directory));
   }
-  if (const std::string setting = config_.Get(kCheckpointLocationKey); !setting.empty()) {
+  if (const std::string setting = config_.Get(conf::kCheckpointLocation); !setting.empty()) {
     ARROW_ASSIGN_OR_RAISE(request.setting, fs::LocalPath(setting, options_.base_directory));
   }
   request.job_path = options_.job_path;
