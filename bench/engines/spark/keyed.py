@@ -56,7 +56,7 @@ def latency(args):
     extra = {"spark.sql.shuffle.partitions": str(args.partitions)} if args.partitions else {}
     session = bench.open_session(args.config, memory="2g", extra=extra)
     work = tempfile.mkdtemp(prefix="bench-")
-    updates = run(session, args.input, 1, work + "/checkpoint")[args.warm:][:args.batches]
+    updates = run(session, args.input, 1, args.checkpoint or work + "/checkpoint")[args.warm:][:args.batches]
     shutil.rmtree(work)
     times = sorted(p["durationMs"]["triggerExecution"] for p in updates)
     pick = lambda share: times[min(len(times) - 1, int(share * len(times)))]
@@ -96,7 +96,7 @@ def main():
     parser.add_argument("--partitions", type=int)
     parser.add_argument("--batches", type=int, default=10**6)
     parser.add_argument("--warm", type=int, default=0)
-    parser.add_argument("--checkpoint", help=argparse.SUPPRESS)
+    parser.add_argument("--checkpoint", help="latency: keep the checkpoint here")
     args = parser.parse_args()
     {"throughput": throughput, "latency": latency, "startup": startup}[args.what](args)
 

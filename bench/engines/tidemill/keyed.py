@@ -31,7 +31,7 @@ def command(args, work, partitions):
     if args.no_sync:
         settings["tidemill.checkpoint.sync"] = "false"
     flags = [flag for key, value in settings.items() for flag in ("--set", f"{key}={value}")]
-    return [args.program, "run", str(job), "--checkpoint", str(work / "checkpoint"), "--trigger", "available-now", "--progress", "json",
+    return [args.program, "run", str(job), "--checkpoint", args.checkpoint or str(work / "checkpoint"), "--trigger", "available-now", "--progress", "json",
             "--threads", "2", *flags]
 
 
@@ -102,6 +102,7 @@ def main():
     parser.add_argument("--partitions", type=int)
     parser.add_argument("--batches", type=int, default=10**6)
     parser.add_argument("--warm", type=int, default=0)
+    parser.add_argument("--checkpoint", help="latency: continue what lies here")
     parser.add_argument("--no-sync", action="store_true")
     parser.add_argument("--scratch", help="folder for checkpoints (the system's temporary folder)")
     args = parser.parse_args()
