@@ -6,70 +6,90 @@
 
 #include "expr/coercion_internal.h"
 #include "expr/registry_internal.h"
+#include "expr/resolve.h"
 
 namespace tidemill::expr {
 
-using type::Kind;
-
 namespace {
 
-// Spark sums and averages decimals up to these precisions by their unscaled values.
-constexpr int kUnscaledSumPrecision = 8;
-constexpr int kUnscaledAveragePrecision = 11;
+using type::Kind;
 
-Result<Bound> BindCount(CallSite&) { return Bound{type::Long(), false}; }
+// Sums of this many digits fit a long, averages of this many a double: Spark then aggregates the unscaled values.
+constexpr int kMaxLongSumPrecision = 8;
+constexpr int kMaxDoubleAveragePrecision = 11;
+
+Result<Bound> BindCount(CallSite& call) {
+  // count(*) counts rows, as count(1) does.
+  for (ExprPtr& child : call.children) {
+    if (child->kind == ExprKind::kStar) child = LiteralInt(1);
+  }
+  return Bound{type::Long(), false};
+}
 
 Result<Bound> BindSum(CallSite& call) {
   ARROW_RETURN_NOT_OK(ExpectNumeric(call, 0));
   const type::DataType& argument = call.TypeOf(0);
   if (argument.kind() == Kind::kDecimal) return Bound{BoundedDecimal(argument.precision() + 10, argument.scale()), true};
-  if (argument.IsIntegral()) return Bound{type::Long(), true};
-  call.Cast(0, type::Double());
-  return Bound{type::Double(), true};
+  return Bound{argument.IsIntegral() ? type::Long() : type::Double(), true};
 }
 
-Result<Bound> BindAverage(CallSite& call) {
+Result<Bound> BindAvg(CallSite& call) {
   ARROW_RETURN_NOT_OK(ExpectNumeric(call, 0));
   const type::DataType& argument = call.TypeOf(0);
   if (argument.kind() == Kind::kDecimal) return Bound{BoundedDecimal(argument.precision() + 4, argument.scale() + 4), true};
   return Bound{type::Double(), true};
 }
 
-Result<Bound> BindExtreme(CallSite& call) {
-  if (call.TypeOf(0).kind() == Kind::kMap) return UnexpectedInputType(call, 0, "\"ORDERABLE\"");
+Result<Bound> BindMinMax(CallSite& call) {
+  if (call.TypeOf(0).kind() == Kind::kMap) {
+    return UserError("DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "Cannot resolve {}: `{}` cannot order values of type {}.", call.QuotedSql(), call.name,
+                     Quoted(call.TypeOf(0).ToSql()))
+        .Param("sqlExpr", call.QuotedSql())
+        .Param("functionName", "`" + call.name + "`")
+        .Param("dataType", Quoted(call.TypeOf(0).ToSql()));
+  }
   return Bound{call.children[0]->type, true};
 }
 
 constexpr Function kFunctions[] = {
-    {"count", 1, -1, BindCount}, {"sum", 1, 1, BindSum},     {"avg", 1, 1, BindAverage},
-    {"mean", 1, 1, BindAverage}, {"min", 1, 1, BindExtreme}, {"max", 1, 1, BindExtreme},
+    {"count", 1, -1, BindCount}, {"sum", 1, 1, BindSum}, {"avg", 1, 1, BindAvg}, {"mean", 1, 1, BindAvg}, {"min", 1, 1, BindMinMax}, {"max", 1, 1, BindMinMax},
 };
 
-bool IsNeverNullLiteral(const Expression& expression) {
-  return expression.kind == ExprKind::kLiteral && expression.value != nullptr && expression.value->is_valid;
-}
+type::Field Nullable(std::string name, type::TypePtr type) { return {std::move(name), std::move(type), true}; }
+type::Field NotNull(std::string name, type::TypePtr type) { return {std::move(name), std::move(type), false}; }
 
-void MakeSum(const type::DataType& argument, AggregateFunction* function) {
-  function->kind = AggregateKind::kSum;
+void FillSum(AggregateFunction& function) {
+  const type::DataType& argument = *function.argument->type;
   if (argument.kind() != Kind::kDecimal) {
-    function->buffer = {{"sum", function->result_type}};
-  } else if (argument.precision() <= kUnscaledSumPrecision) {
-    function->buffer = {{"sum", type::Long()}};
-    function->unscaled_scale = argument.scale();
+    function.buffer = {Nullable("sum", function.result_type)};
+  } else if (argument.precision() <= kMaxLongSumPrecision) {
+    function.buffer = {Nullable("sum", type::Long())};
+    function.unscaled_scale = argument.scale();
   } else {
-    function->buffer = {{"sum", function->result_type}, {"isEmpty", type::Boolean(), false}};
+    function.buffer = {Nullable("sum", function.result_type), NotNull("isEmpty", type::Boolean())};
   }
 }
 
-void MakeAverage(const type::DataType& argument, AggregateFunction* function) {
-  function->kind = AggregateKind::kAvg;
+void FillAvg(AggregateFunction& function) {
+  const type::DataType& argument = *function.argument->type;
   type::TypePtr sum = type::Double();
-  if (argument.kind() == Kind::kDecimal && argument.precision() <= kUnscaledAveragePrecision) {
-    function->unscaled_scale = argument.scale();
-  } else if (argument.kind() == Kind::kDecimal) {
-    sum = BoundedDecimal(argument.precision() + 10, argument.scale());
+  if (argument.kind() == Kind::kDecimal) {
+    if (argument.precision() <= kMaxDoubleAveragePrecision) {
+      function.unscaled_scale = argument.scale();
+    } else {
+      sum = BoundedDecimal(argument.precision() + 10, argument.scale());
+    }
   }
-  function->buffer = {{"sum", std::move(sum)}, {"count", type::Long()}};
+  function.buffer = {Nullable("sum", std::move(sum)), Nullable("count", type::Long())};
+}
+
+Error UnsupportedAggregate(const Expression& call, std::string_view why) {
+  return UserError("TIDEMILL_UNSUPPORTED_AGGREGATE", "{} cannot be run as a streaming aggregate here: {}.", call.ToSql(), why);
+}
+
+bool SameChildren(const Expression& a, const Expression& b) {
+  return std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(),
+                    [](const ExprPtr& x, const ExprPtr& y) { return SameExpression(*x, *y); });
 }
 
 }  // namespace
@@ -77,33 +97,27 @@ void MakeAverage(const type::DataType& argument, AggregateFunction* function) {
 std::span<const Function> AggregateFunctions() { return kFunctions; }
 
 Result<AggregateFunction> MakeAggregate(const Expression& call) {
+  if (!IsAggregate(call) || !call.resolved()) return InternalError("{} is not a resolved aggregate", call.ToSql());
+  if (call.distinct) return UnsupportedAggregate(call, "DISTINCT aggregates have no state that other engines can read");
+  if (call.children.size() != 1) return UnsupportedAggregate(call, "count of several columns is not built yet");
   AggregateFunction function;
   function.result_type = call.type;
   function.nullable = call.nullable;
   function.ansi = call.context.ansi;
-  if (call.name == "count") {
-    if (call.children.size() > 1) {
-      return UserError("TIDEMILL_UNSUPPORTED_FEATURE", "count over several columns is not supported yet; count one, or count(*).");
-    }
-    function.kind = AggregateKind::kCount;
-    if (!IsNeverNullLiteral(*call.children[0])) function.argument = call.children[0];
-    function.buffer = {{"count", type::Long(), false}};
-    return function;
-  }
   function.argument = call.children[0];
-  const type::DataType& argument = *function.argument->type;
-  if (call.name == "sum") {
-    MakeSum(argument, &function);
+  if (call.name == "count") {
+    function.kind = AggregateKind::kCount;
+    if (function.argument->kind == ExprKind::kLiteral && function.argument->value->is_valid) function.argument = nullptr;
+    function.buffer = {NotNull("count", type::Long())};
+  } else if (call.name == "sum") {
+    function.kind = AggregateKind::kSum;
+    FillSum(function);
   } else if (call.name == "avg" || call.name == "mean") {
-    MakeAverage(argument, &function);
-  } else if (call.name == "min" || call.name == "max") {
-    if (argument.kind() == Kind::kStruct || argument.kind() == Kind::kArray) {
-      return UserError("TIDEMILL_UNSUPPORTED_FEATURE", "{} over {} is not supported yet.", call.name, argument.ToSql());
-    }
-    function.kind = call.name == "min" ? AggregateKind::kMin : AggregateKind::kMax;
-    function.buffer = {{call.name, call.type}};
+    function.kind = AggregateKind::kAvg;
+    FillAvg(function);
   } else {
-    return InternalError("{} is no aggregate function", call.name);
+    function.kind = call.name == "min" ? AggregateKind::kMin : AggregateKind::kMax;
+    function.buffer = {Nullable(call.name, call.type)};
   }
   return function;
 }
@@ -114,26 +128,24 @@ bool SameAggregate(const AggregateFunction& a, const AggregateFunction& b) {
 }
 
 bool SameExpression(const Expression& a, const Expression& b) {
-  if (a.kind != b.kind || (a.type == nullptr) != (b.type == nullptr)) return false;
-  if (a.type != nullptr && !a.type->Equals(*b.type)) return false;
+  if (a.kind != b.kind) return false;
   switch (a.kind) {
-    case ExprKind::kAttribute:
-    case ExprKind::kAlias:
-      if (a.id != b.id) return false;
-      break;
     case ExprKind::kLiteral:
-      return (a.value == nullptr || b.value == nullptr) ? a.value == b.value : a.value->Equals(*b.value);
+      return a.type->Equals(*b.type) && a.value->Equals(*b.value);
+    case ExprKind::kAttribute:
+      return a.id == b.id;
     case ExprKind::kUnresolvedAttribute:
     case ExprKind::kStar:
-      if (a.name_parts != b.name_parts) return false;
-      break;
-    case ExprKind::kCall:
+      return a.name_parts == b.name_parts;
+    case ExprKind::kAlias:
+      return SameChildren(a, b);
     case ExprKind::kCast:
-      if (a.name != b.name || a.distinct != b.distinct) return false;
-      break;
+      // Who put a cast in makes no difference to its value; try_cast does.
+      return (a.name == "try_cast") == (b.name == "try_cast") && a.type->Equals(*b.type) && SameChildren(a, b);
+    case ExprKind::kCall:
+      return a.name == b.name && a.distinct == b.distinct && SameChildren(a, b);
   }
-  return std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(),
-                    [](const ExprPtr& x, const ExprPtr& y) { return SameExpression(*x, *y); });
+  return false;
 }
 
 }  // namespace tidemill::expr

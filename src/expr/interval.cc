@@ -1,11 +1,7 @@
-// Interval texts: "10 seconds", "1 hour 30 minutes", "interval 2 days".
+// Interval texts: "10 seconds", "1 hour 30 minutes", "INTERVAL '5' SECOND". Source: Spark IntervalUtils.stringToInterval.
 
-#include <algorithm>
 #include <cctype>
-#include <cmath>
-#include <map>
 #include <string>
-#include <vector>
 
 #include "expr/civil_time_internal.h"
 #include "expr/resolve.h"
@@ -15,106 +11,118 @@ namespace tidemill::expr {
 
 namespace {
 
-constexpr int64_t kDaysPerMonth = 31;  // Spark's rule where a month has to be a length
-
 struct Unit {
+  std::string_view name;  // singular; a plural s may follow
   int64_t micros;
-  bool is_month = false;
+  int64_t months;
 };
 
-const std::map<std::string, Unit, std::less<>>& Units() {
-  static const std::map<std::string, Unit, std::less<>> units = {
-      {"microsecond", {1}},
-      {"millisecond", {1000}},
-      {"second", {kMicrosPerSecond}},
-      {"minute", {kMicrosPerMinute}},
-      {"hour", {kMicrosPerHour}},
-      {"day", {kMicrosPerDay}},
-      {"week", {7 * kMicrosPerDay}},
-      {"month", {kDaysPerMonth * kMicrosPerDay, true}},
-      {"year", {12 * kDaysPerMonth * kMicrosPerDay, true}},
-  };
-  return units;
-}
+constexpr Unit kUnits[] = {
+    {"year", 0, 12},  {"month", 0, 1}, {"week", 7 * kMicrosPerDay, 0}, {"day", kMicrosPerDay, 0}, {"hour", kMicrosPerHour, 0},
+    {"minute", kMicrosPerMinute, 0}, {"second", kMicrosPerSecond, 0}, {"millisecond", 1000, 0}, {"microsecond", 1, 0},
+};
 
-std::vector<std::string> Words(std::string_view text) {
-  std::vector<std::string> words;
-  std::string word;
-  for (const char c : text) {
-    if (std::isspace(static_cast<unsigned char>(c))) {
-      if (!word.empty()) words.push_back(std::move(word));
-      word.clear();
-    } else {
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
+// Spark's rule for delays: a month has 31 days.
+constexpr int64_t kMicrosPerMonth = 31 * kMicrosPerDay;
+
+const Unit* FindUnit(std::string_view name) {
+  for (const Unit& unit : kUnits) {
+    if (name == unit.name || (name.size() == unit.name.size() + 1 && name.back() == 's' && name.substr(0, unit.name.size()) == unit.name)) return &unit;
   }
-  if (!word.empty()) words.push_back(std::move(word));
-  return words;
+  return nullptr;
 }
 
 Error CannotParse(std::string_view text) {
-  return UserError("CANNOT_PARSE_INTERVAL",
-                   "Unable to parse '{}'. Please ensure that the value provided is in a valid format for defining an interval, such as '10 seconds'.", text)
+  return UserError("CANNOT_PARSE_INTERVAL", "Unable to parse '{}' as an interval. Numbers and units are expected, as in '1 hour 30 minutes'.", text)
       .Param("intervalString", "'" + std::string(text) + "'");
 }
 
-/// A decimal number of `unit`s as microseconds; only seconds may have a fraction. False when it is none or does not fit.
-bool ParseAmount(std::string_view number, const Unit& unit, int64_t* micros) {
-  bool negative = false;
-  if (!number.empty() && (number[0] == '+' || number[0] == '-')) {
-    negative = number[0] == '-';
-    number.remove_prefix(1);
+class IntervalParser {
+ public:
+  explicit IntervalParser(std::string_view text) : original_(text), text_(TrimWhitespace(text)) {
+    for (char& c : text_) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
-  int64_t whole = 0;
-  size_t i = 0;
-  for (; i < number.size() && std::isdigit(static_cast<unsigned char>(number[i])); ++i) {
-    if (__builtin_mul_overflow(whole, 10, &whole) || __builtin_add_overflow(whole, number[i] - '0', &whole)) return false;
-  }
-  int64_t fraction = 0;
-  const bool has_whole = i > 0;
-  if (i < number.size() && number[i] == '.' && unit.micros == kMicrosPerSecond) {
-    const std::string_view digits = number.substr(i + 1);
-    if (digits.size() > 9 || (digits.empty() && !has_whole)) return false;
-    int64_t scale = kMicrosPerSecond;
-    for (const char c : digits) {
-      if (!std::isdigit(static_cast<unsigned char>(c))) return false;
-      scale /= 10;
-      fraction += (c - '0') * scale;  // digits beyond microseconds are dropped
+
+  Result<int64_t> Parse(bool* has_months) {
+    if (has_months != nullptr) *has_months = false;
+    if (text_.rfind("interval", 0) == 0 && (text_.size() == 8 || IsSpaceOrQuote(text_[8]))) at_ = 8;
+    SkipSpace();
+    if (at_ == text_.size()) return CannotParse(original_);
+    int64_t total = 0;
+    while (at_ < text_.size()) {
+      int64_t micros = 0;
+      bool months = false;
+      if (!ParseOne(&micros, &months)) return CannotParse(original_);
+      if (months && has_months == nullptr) {
+        return UserError("_LEGACY_ERROR_TEMP_3231", "Intervals greater than a month is not supported ({}).", original_).Param("interval", std::string(original_));
+      }
+      if (months) *has_months = true;
+      if (__builtin_add_overflow(total, micros, &total)) return CannotParse(original_);
+      SkipSpace();
     }
-    i = number.size();
-  } else if (!has_whole) {
-    return false;
+    return total;
   }
-  if (i != number.size() || __builtin_mul_overflow(whole, unit.micros, micros) || __builtin_add_overflow(*micros, fraction, micros)) return false;
-  if (negative) *micros = -*micros;
-  return true;
-}
+
+ private:
+  static bool IsSpace(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
+  static bool IsSpaceOrQuote(char c) { return IsSpace(c) || c == '\'' || c == '-' || c == '+'; }
+  void SkipSpace() {
+    while (at_ < text_.size() && IsSpace(text_[at_])) ++at_;
+  }
+  bool Take(char c) {
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+
+  // [sign] number[.fraction] unit, the number perhaps in quotes; a fraction belongs to seconds alone.
+  bool ParseOne(int64_t* micros, bool* months) {
+    const bool quoted = Take('\'');
+    bool negative = false;
+    if (Take('-')) {
+      negative = true;
+    } else {
+      Take('+');
+    }
+    SkipSpace();
+    int64_t number = 0;
+    size_t begin = at_;
+    for (; at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0; ++at_) {
+      if (__builtin_mul_overflow(number, int64_t{10}, &number) || __builtin_add_overflow(number, int64_t{text_[at_] - '0'}, &number)) return false;
+    }
+    size_t digits = at_ - begin;
+    int64_t fraction = 0;
+    bool has_fraction = false;
+    if (Take('.')) {
+      has_fraction = true;
+      begin = at_;
+      int64_t unit = 100'000;
+      for (; at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0; ++at_, unit /= 10) fraction += (text_[at_] - '0') * unit;
+      if (at_ - begin > 9) return false;
+      digits += at_ - begin;
+    }
+    if (digits == 0) return false;
+    if (quoted && !Take('\'')) return false;
+    if (at_ < text_.size() && !IsSpace(text_[at_])) return false;
+    SkipSpace();
+    begin = at_;
+    while (at_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
+    const Unit* unit = FindUnit(std::string_view(text_).substr(begin, at_ - begin));
+    if (unit == nullptr || (has_fraction && unit->name != "second")) return false;
+    *months = unit->months != 0;
+    const int64_t scale = *months ? unit->months * kMicrosPerMonth : unit->micros;
+    if (__builtin_mul_overflow(number, scale, micros) || __builtin_add_overflow(*micros, fraction, micros)) return false;
+    if (negative) *micros = -*micros;
+    return true;
+  }
+
+  std::string_view original_;
+  std::string text_;
+  size_t at_ = 0;
+};
 
 }  // namespace
 
-Result<int64_t> ParseIntervalMicros(std::string_view text, bool* has_months) {
-  std::vector<std::string> words = Words(text);
-  if (!words.empty() && words[0] == "interval") words.erase(words.begin());
-  if (words.empty()) return CannotParse(text);
-  int64_t total = 0;
-  for (size_t i = 0; i < words.size(); i += 2) {
-    if (words[i] == "-" && i + 1 < words.size()) {  // "- 5 seconds"
-      words[i + 1].insert(0, "-");
-      words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-    if (i + 1 >= words.size()) return CannotParse(text);
-    std::string name = words[i + 1];
-    if (name.size() > 1 && name.back() == 's') name.pop_back();
-    const auto unit = Units().find(name);
-    int64_t micros = 0;
-    if (unit == Units().end() || !ParseAmount(words[i], unit->second, &micros) || __builtin_add_overflow(total, micros, &total)) return CannotParse(text);
-    if (!unit->second.is_month) continue;
-    if (has_months == nullptr) {
-      return UserError("TIDEMILL_MONTHS_IN_DURATION", "Months and years have no fixed length and cannot be used here: '{}'.", text);
-    }
-    *has_months = true;
-  }
-  return total;
-}
+Result<int64_t> ParseIntervalMicros(std::string_view text, bool* has_months) { return IntervalParser(text).Parse(has_months); }
 
 }  // namespace tidemill::expr

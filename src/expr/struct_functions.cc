@@ -1,7 +1,6 @@
-// Structs: a field of one, and making one.
+// Building structs and reaching into them.
 
-#include <arrow/array.h>
-#include <arrow/array/concatenate.h>
+#include <arrow/array/array_nested.h>
 #include <arrow/array/util.h>
 #include <arrow/scalar.h>
 #include <arrow/type.h>
@@ -11,75 +10,52 @@
 
 namespace tidemill::expr {
 
-using type::Kind;
-
 namespace {
 
-std::string TextOf(const Expression& literal) { return std::string(static_cast<const arrow::BaseBinaryScalar&>(*literal.value).view()); }
+std::string StringLiteral(const Expression& literal) { return std::string(static_cast<const arrow::StringScalar&>(*literal.value).view()); }
 
-/// The number of the field that getfield's second argument names, or -1. The analyser has settled upper and lower case.
-int FieldIndex(const type::DataType& type, const std::string& name) {
-  for (size_t i = 0; i < type.fields().size(); ++i) {
-    if (type.fields()[i].name == name) return static_cast<int>(i);
+bool IsStringLiteral(const Expression& e) { return e.kind == ExprKind::kLiteral && e.type->kind() == type::Kind::kString && e.value->is_valid; }
+
+int FieldIndex(const type::DataType& t, const std::string& name) {
+  for (size_t i = 0; i < t.fields().size(); ++i) {
+    if (t.fields()[i].name == name) return static_cast<int>(i);
   }
   return -1;
 }
 
 Result<Bound> BindGetField(CallSite& call) {
-  const type::DataType& type = call.TypeOf(0);
-  if (type.kind() != Kind::kStruct || call.children[1]->kind != ExprKind::kLiteral) return InternalError("getfield over {}", type.ToSql());
-  const std::string name = TextOf(*call.children[1]);
-  const int index = FieldIndex(type, name);
-  if (index < 0) {
+  if (!IsStringLiteral(*call.children[1])) return InternalError("getfield takes a literal name");
+  const std::string name = StringLiteral(*call.children[1]);
+  const int index = FieldIndex(call.TypeOf(0), name);
+  if (call.TypeOf(0).kind() != type::Kind::kStruct || index < 0) {
     std::string fields;
-    for (const type::Field& field : type.fields()) fields += (fields.empty() ? "`" : ", `") + field.name + "`";
+    for (const type::Field& field : call.TypeOf(0).fields()) fields += (fields.empty() ? "`" : ", `") + field.name + "`";
     return UserError("FIELD_NOT_FOUND", "No such struct field `{}` in {}.", name, fields).Param("fieldName", "`" + name + "`").Param("fields", fields);
   }
-  const type::Field& field = type.fields()[index];
-  return Bound{field.type, call.children[0]->nullable || field.nullable};
+  const type::Field& field = call.TypeOf(0).fields()[static_cast<size_t>(index)];
+  return Bound{field.type, field.nullable || call.children[0]->nullable};
 }
 
 Result<Kernel> CompileGetField(const Expression& call) {
-  const int index = FieldIndex(*call.children[0]->type, TextOf(*call.children[1]));
-  return Kernel([index](std::span<const Column> arguments, int64_t rows) -> Result<ArrayPtr> {
-    ARROW_ASSIGN_OR_RAISE(const ArrayPtr field, static_cast<const arrow::StructArray&>(*arguments[0].array).GetFlattenedField(index));
-    if (!arguments[0].constant || rows == 1) return field;
-    ARROW_ASSIGN_OR_RAISE(const auto value, field->GetScalar(0));
-    return arrow::MakeArrayFromScalar(*value, rows);
+  const int index = FieldIndex(*call.children[0]->type, StringLiteral(*call.children[1]));
+  return Kernel([index](std::span<const Column> arguments, int64_t) -> Result<ArrayPtr> {
+    const auto& parent = static_cast<const arrow::StructArray&>(*arguments[0].array);
+    if (parent.null_count() == 0) return parent.field(index);
+    return parent.GetFlattenedField(index);
   });
 }
 
-/// Columns spread out to `rows` rows each, as children of a struct.
-Result<ArrayPtr> MakeStruct(const std::shared_ptr<arrow::DataType>& type, std::span<const Column> columns, int64_t rows) {
-  arrow::ArrayVector children;
-  for (const Column& column : columns) {
-    if (!column.constant || rows == 1) {
-      children.push_back(column.array);
-      continue;
-    }
-    ARROW_ASSIGN_OR_RAISE(const auto value, column.array->GetScalar(0));
-    ARROW_ASSIGN_OR_RAISE(auto spread, arrow::MakeArrayFromScalar(*value, rows));
-    children.push_back(std::move(spread));
-  }
-  return std::make_shared<arrow::StructArray>(type, rows, std::move(children));
+// Spark names an unnamed value after its place; an attribute keeps its name.
+std::string ImpliedName(const Expression& e, size_t place) {
+  if (e.kind == ExprKind::kAttribute || e.kind == ExprKind::kAlias) return e.name;
+  if (e.kind == ExprKind::kCall && e.name == "getfield") return StringLiteral(*e.children[1]);
+  return "col" + std::to_string(place + 1);
 }
 
-/// Spark names a field after its column, else col1, col2, …
 Result<Bound> BindStruct(CallSite& call) {
   std::vector<type::Field> fields;
-  for (size_t i = 0; i < call.children.size(); ++i) {
-    const Expression& child = *call.children[i];
-    const bool named = child.kind == ExprKind::kAttribute || child.kind == ExprKind::kAlias;
-    const bool is_field = child.kind == ExprKind::kCall && child.name == "getfield";
-    std::string name = named ? child.name : is_field ? TextOf(*child.children[1]) : "col" + std::to_string(i + 1);
-    fields.push_back({std::move(name), child.type, child.nullable});
-  }
+  for (size_t i = 0; i < call.children.size(); ++i) fields.push_back({ImpliedName(*call.children[i], i), call.children[i]->type, call.children[i]->nullable});
   return Bound{type::Struct(std::move(fields)), false};
-}
-
-Result<Kernel> CompileStruct(const Expression& call) {
-  const auto type = call.type->ToArrow();
-  return Kernel([type](std::span<const Column> arguments, int64_t rows) { return MakeStruct(type, arguments, rows); });
 }
 
 Result<Bound> BindNamedStruct(CallSite& call) {
@@ -92,23 +68,35 @@ Result<Bound> BindNamedStruct(CallSite& call) {
   }
   std::vector<type::Field> fields;
   for (size_t i = 0; i < call.children.size(); i += 2) {
-    const Expression& name = *call.children[i];
-    if (name.kind != ExprKind::kLiteral || name.type->kind() != Kind::kString || !name.value->is_valid) {
-      return UnexpectedInputType(call, i, "foldable \"STRING\"");
+    if (!IsStringLiteral(*call.children[i])) {
+      return UserError("DATATYPE_MISMATCH.CREATE_NAMED_STRUCT_WITHOUT_FOLDABLE_STRING", "Cannot resolve {}: field names must be string literals.", call.QuotedSql())
+          .Param("sqlExpr", call.QuotedSql())
+          .Param("inputExprs", "[" + Quoted(call.children[i]->ToSql()) + "]");
     }
-    fields.push_back({TextOf(name), call.children[i + 1]->type, call.children[i + 1]->nullable});
+    fields.push_back({StringLiteral(*call.children[i]), call.children[i + 1]->type, call.children[i + 1]->nullable});
   }
   return Bound{type::Struct(std::move(fields)), false};
 }
 
-Result<Kernel> CompileNamedStruct(const Expression& call) {
-  const auto type = call.type->ToArrow();
-  return Kernel([type](std::span<const Column> arguments, int64_t rows) {
-    std::vector<Column> values;
-    for (size_t i = 1; i < arguments.size(); i += 2) values.push_back(arguments[i]);
-    return MakeStruct(type, values, rows);
-  });
+Result<ArrayPtr> SpreadOut(const Column& column, int64_t rows) {
+  if (!column.constant || rows == 1) return column.array;
+  ARROW_ASSIGN_OR_RAISE(auto value, column.array->GetScalar(0));
+  return arrow::MakeArrayFromScalar(*value, rows);
 }
+
+// Every `step`-th argument from `first` on is a field.
+Kernel BuildStruct(std::shared_ptr<arrow::DataType> type, size_t first, size_t step) {
+  return [=](std::span<const Column> arguments, int64_t rows) -> Result<ArrayPtr> {
+    arrow::ArrayVector fields;
+    for (size_t i = first; i < arguments.size(); i += step) {
+      ARROW_ASSIGN_OR_RAISE(fields.emplace_back(), SpreadOut(arguments[i], rows));
+    }
+    return std::make_shared<arrow::StructArray>(type, rows, fields);
+  };
+}
+
+Result<Kernel> CompileStruct(const Expression& call) { return BuildStruct(call.type->ToArrow(), 0, 1); }
+Result<Kernel> CompileNamedStruct(const Expression& call) { return BuildStruct(call.type->ToArrow(), 1, 2); }
 
 constexpr Function kFunctions[] = {
     {"getfield", 2, 2, BindGetField, CompileGetField},
