@@ -46,9 +46,7 @@ inline void StoreExtent(uint8_t* slot, Extent extent) {
   Store(slot + 4, extent.offset);
 }
 
-inline bool IsWideDecimal(const type::DataType& type) {
-  return type.kind() == type::Kind::kDecimal && type.precision() > kMaxLongDigits;
-}
+inline bool IsWideDecimal(const type::DataType& type) { return type.kind() == type::Kind::kDecimal && type.precision() > kMaxLongDigits; }
 
 /// Does a value of `type` have a variable part?
 inline bool IsVariable(const type::DataType& type) {

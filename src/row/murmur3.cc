@@ -96,8 +96,7 @@ Status HashList(const DataType& type, const arrow::ListArray& array, std::span<i
   for (size_t i = 0; i < hashes.size(); ++i) {
     const int64_t row = static_cast<int64_t>(i);
     if (array.IsNull(row)) continue;
-    ARROW_RETURN_NOT_OK(HashElements(*type.element(), *array.values(), array.value_offset(row),
-                                     array.value_offset(row + 1), &hashes[i]));
+    ARROW_RETURN_NOT_OK(HashElements(*type.element(), *array.values(), array.value_offset(row), array.value_offset(row + 1), &hashes[i]));
   }
   return Status::OK();
 }
@@ -177,8 +176,8 @@ Status HashColumn(const DataType& type, const arrow::Array& array, std::span<int
 
 int32_t HashFields(const std::vector<type::Field>& fields, const uint8_t* row, int32_t seed);
 
-int32_t HashSlots(const DataType& element, const uint8_t* base, const uint8_t* null_words, const uint8_t* slots, int width,
-                  int64_t index, int32_t seed);
+int32_t HashSlots(const DataType& element, const uint8_t* base, const uint8_t* null_words, const uint8_t* slots, int width, int64_t index,
+                  int32_t seed);
 
 int32_t HashArrayBytes(const DataType& element, const uint8_t* array, int32_t seed) {
   const int64_t n = Load<int64_t>(array);
@@ -200,8 +199,8 @@ int32_t HashMapBytes(const DataType& type, const uint8_t* map, int32_t seed) {
   return seed;
 }
 
-int32_t HashSlots(const DataType& type, const uint8_t* base, const uint8_t* null_words, const uint8_t* slots, int width,
-                  int64_t index, int32_t seed) {
+int32_t HashSlots(const DataType& type, const uint8_t* base, const uint8_t* null_words, const uint8_t* slots, int width, int64_t index,
+                  int32_t seed) {
   if (IsNullBit(null_words, index)) return seed;
   const uint8_t* slot = slots + index * width;
   switch (type.kind()) {

@@ -24,7 +24,8 @@ constexpr int32_t PartitionOf(int32_t hash, int32_t partitions) {
   return r < 0 ? r + partitions : r;
 }
 /// Chained over `columns` in order, seed 42; null leaves the hash unchanged. Replaces the content of `out`.
-Status HashColumns(const type::Schema& schema, std::span<const std::shared_ptr<arrow::Array>> columns, int64_t rows, std::vector<int32_t>* out);
+Status HashColumns(const type::Schema& schema, std::span<const std::shared_ptr<arrow::Array>> columns, int64_t rows,
+                   std::vector<int32_t>* out);
 /// The same over an encoded row.
 Result<int32_t> HashRow(const type::Schema& schema, std::string_view row);
 

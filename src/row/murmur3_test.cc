@@ -28,8 +28,8 @@ type::Schema One(type::TypePtr type) { return {{{"c", std::move(type)}}}; }
 
 TEST(Murmur3Test, HashesIntegersAsSparkDoes) {
   EXPECT_EQ(HashesOf(One(type::Int()), {"[0, 1, 2, 3, 4, 5, 6, 42, -1, null]"}),
-            (std::vector<int32_t>{933211791, -559580957, 1765031574, -1823081949, -397064898, 1023896466, -331964951, 29417773,
-                                  -1604776387, 42}));
+            (std::vector<int32_t>{933211791, -559580957, 1765031574, -1823081949, -397064898, 1023896466, -331964951, 29417773, -1604776387,
+                                  42}));
   EXPECT_EQ(HashesOf(One(type::Long()), {"[0, 1, -1, 1099511627776]"}),
             (std::vector<int32_t>{-1670924195, -1712319331, -939490007, -1596767687}));
   EXPECT_EQ(HashesOf(One(type::Byte()), {"[-1]"}), HashesOf(One(type::Int()), {"[-1]"}));
@@ -48,13 +48,11 @@ TEST(Murmur3Test, HashesFractionsAndTimes) {
   EXPECT_EQ(HashesOf(One(type::Timestamp()), {"[1000000]"}), (std::vector<int32_t>{-1715802514}));
   EXPECT_EQ(HashesOf(One(type::Decimal(10, 2)), {R"(["1.23"])"}), (std::vector<int32_t>{-46242105}));
   EXPECT_EQ(HashesOf(One(type::Decimal(38, 0)), {R"(["1", "-1"])"}), (std::vector<int32_t>{-386724586, 1398487324}));
-  EXPECT_EQ(HashesOf(One(type::Decimal(20, 0)), {R"(["128", "10000000000000000000"])"}),
-            (std::vector<int32_t>{-544401882, 645599275}));
+  EXPECT_EQ(HashesOf(One(type::Decimal(20, 0)), {R"(["128", "10000000000000000000"])"}), (std::vector<int32_t>{-544401882, 645599275}));
 }
 
 TEST(Murmur3Test, ChainsColumnsAndSkipsNulls) {
-  EXPECT_EQ(HashesOf({{{"a", type::Int()}, {"b", type::Int()}}}, {"[1, null]", "[2, 2]"}),
-            (std::vector<int32_t>{-222940379, 1765031574}));
+  EXPECT_EQ(HashesOf({{{"a", type::Int()}, {"b", type::Int()}}}, {"[1, null]", "[2, 2]"}), (std::vector<int32_t>{-222940379, 1765031574}));
   EXPECT_EQ(HashesOf({{{"a", type::String()}, {"b", type::String()}}}, {R"(["a"])", R"(["b"])"}), (std::vector<int32_t>{190734147}));
   EXPECT_EQ(HashesOf({{{"a", type::Int()}, {"b", type::String()}}}, {"[5]", R"(["hi"])"}), (std::vector<int32_t>{2124481084}));
 }
@@ -63,8 +61,7 @@ TEST(Murmur3Test, HashesNestedValues) {
   const type::TypePtr window = type::WindowStruct(type::Timestamp());
   EXPECT_EQ(HashesOf(One(window), {"[[0, 10000000], null]"}), (std::vector<int32_t>{-390309386, 42}));
   EXPECT_EQ(HashesOf({{{"w", window}, {"k", type::String()}}}, {"[[0, 10000000]]", R"(["a"])"}), (std::vector<int32_t>{-862206160}));
-  EXPECT_EQ(HashesOf({{{"a", type::String()}, {"b", type::Array(type::Int())}, {"c", type::Int()}}},
-                     {R"(["Spark"])", "[[123]]", "[2]"}),
+  EXPECT_EQ(HashesOf({{{"a", type::String()}, {"b", type::Array(type::Int())}, {"c", type::Int()}}}, {R"(["Spark"])", "[[123]]", "[2]"}),
             (std::vector<int32_t>{-1321691492}));
 }
 

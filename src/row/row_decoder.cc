@@ -118,12 +118,10 @@ class Columns {
 
   Result<ArrayPtr> Decimals(const DataType& type, std::span<const Cell> cells) const {
     if (!IsWideDecimal(type)) {
-      return Primitive<arrow::Decimal128Builder>(type, cells,
-                                                 [](const Cell& cell) { return arrow::Decimal128(Load<int64_t>(cell.slot)); });
+      return Primitive<arrow::Decimal128Builder>(type, cells, [](const Cell& cell) { return arrow::Decimal128(Load<int64_t>(cell.slot)); });
     }
-    return Primitive<arrow::Decimal128Builder>(type, cells, [](const Cell& cell) {
-      return FromBigEndian(VariableAt(cell), static_cast<int>(LoadExtent(cell.slot).bytes));
-    });
+    return Primitive<arrow::Decimal128Builder>(
+        type, cells, [](const Cell& cell) { return FromBigEndian(VariableAt(cell), static_cast<int>(LoadExtent(cell.slot).bytes)); });
   }
 
   Result<ArrayPtr> Bytes(const DataType& type, std::span<const Cell> cells) const {

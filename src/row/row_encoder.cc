@@ -57,8 +57,10 @@ class ColumnEncoder final : public RowEncoder {
     uint64_t total = uint64_t{fixed} * static_cast<uint64_t>(rows);
     for (int f = 0; f < schema_.size(); ++f) total += AddSizes(*schema_.fields[f].type, *columns[f], rows);
     if (total > std::numeric_limits<uint32_t>::max()) {
-      return UserError("TIDEMILL_ROW_BATCH_TOO_LARGE", "Rows of one batch take {} bytes encoded; the limit is 4 GiB. "
-                       "Read fewer rows a batch (maxFilesPerTrigger, maxBytesPerTrigger).", total);
+      return UserError("TIDEMILL_ROW_BATCH_TOO_LARGE",
+                       "Rows of one batch take {} bytes encoded; the limit is 4 GiB. "
+                       "Read fewer rows a batch (maxFilesPerTrigger, maxBytesPerTrigger).",
+                       total);
     }
     out->offsets.resize(static_cast<size_t>(rows) + 1);
     uint32_t offset = 0;
@@ -106,7 +108,8 @@ class ColumnEncoder final : public RowEncoder {
       return WriteBinary(static_cast<const arrow::BinaryArray&>(array), ordinal, slot, target);
     }
     if (IsVariable(type)) return WriteVariable(type, array, ordinal, slot, target);
-    WriteFixed(type, array, ordinal, target, [&](int64_t i) { return target.row(i); }, slot);
+    WriteFixed(
+        type, array, ordinal, target, [&](int64_t i) { return target.row(i); }, slot);
   }
 
   /// `row_at(i)` is where row i begins, or null where there is nothing to write.
@@ -198,8 +201,8 @@ class ColumnEncoder final : public RowEncoder {
       target.cursors[i] += bytes;
     }
     for (int f = 0; f < fields; ++f) {
-      WriteFixed(*type.fields()[f].type, *array.field(f), f, target, [&](int64_t i) { return nested_[i]; },
-                 NullBytes(fields) + 8 * f);
+      WriteFixed(
+          *type.fields()[f].type, *array.field(f), f, target, [&](int64_t i) { return nested_[i]; }, NullBytes(fields) + 8 * f);
     }
   }
 

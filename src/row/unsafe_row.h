@@ -1,8 +1,10 @@
 #pragma once
 
-// Spark's UnsafeRow: [null words][8-byte slot a field][variable part], little-endian, a multiple of 8 bytes. Layout: docs/formats/unsafe-row.md.
+// Spark's UnsafeRow: [null words][8-byte slot a field][variable part], little-endian, a multiple of 8 bytes. Layout:
+// docs/formats/unsafe-row.md.
 //
-// A codec is made once for a schema and works a batch at a time. What it writes is canonical (padding and null slots zeroed), because keys are compared by bytes.
+// A codec is made once for a schema and works a batch at a time. What it writes is canonical (padding and null slots zeroed), because
+// keys are compared by bytes.
 
 #include <arrow/type_fwd.h>
 
@@ -23,9 +25,7 @@ struct RowBatch {
   std::vector<uint8_t> bytes;     // capacity is kept between batches
   std::vector<uint32_t> offsets;  // size() + 1 entries
   int64_t size() const { return offsets.empty() ? 0 : static_cast<int64_t>(offsets.size()) - 1; }
-  std::string_view row(int64_t i) const {
-    return {reinterpret_cast<const char*>(bytes.data()) + offsets[i], offsets[i + 1] - offsets[i]};
-  }
+  std::string_view row(int64_t i) const { return {reinterpret_cast<const char*>(bytes.data()) + offsets[i], offsets[i + 1] - offsets[i]}; }
 };
 
 /// Bytes of the null words of a row of `fields` columns.

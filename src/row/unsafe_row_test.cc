@@ -71,8 +71,8 @@ TEST(UnsafeRowTest, EncodesStringsPaddedInOrder) {
 }
 
 TEST(UnsafeRowTest, EncodesMixedColumns) {
-  const type::Schema schema{{{"a", type::Int()}, {"b", type::String()}, {"c", type::Long()}, {"d", type::Decimal(10, 2)},
-                             {"e", type::Boolean()}}};
+  const type::Schema schema{
+      {{"a", type::Int()}, {"b", type::String()}, {"c", type::Long()}, {"d", type::Decimal(10, 2)}, {"e", type::Boolean()}}};
   EXPECT_EQ(RoundTrip(schema, {"[5]", R"(["hi"])", "[null]", R"(["1.23"])", "[true]"})[0],
             Bytes("0400000000000000 0500000000000000 0200000030000000 0000000000000000 7b00000000000000 0100000000000000 "
                   "6869000000000000"));
@@ -104,16 +104,23 @@ TEST(UnsafeRowTest, EncodesSessionRowsAsSparkStoresThem) {
   const type::Schema key{{{"a", type::String()}, {"b", type::String()}, {"sessionStartTime", type::Timestamp()}}};
   EXPECT_EQ(RoundTrip(key, {R"(["hello"])", R"(["key2"])", "[41000000]"})[0],
             Bytes("0000000000000000 0500000020000000 0400000028000000 409c710200000000 68656c6c6f000000 6b65793200000000"));
-  const type::Schema value{{{"session", type::WindowStruct(type::Timestamp())}, {"a", type::String()}, {"b", type::String()},
-                            {"count", type::Long()}}};
+  const type::Schema value{
+      {{"session", type::WindowStruct(type::Timestamp())}, {"a", type::String()}, {"b", type::String()}, {"count", type::Long()}}};
   EXPECT_EQ(RoundTrip(value, {"[[41000000, 51000000]]", R"(["hello"])", R"(["key2"])", "[1]"})[0],
             Bytes("0000000000000000 1800000028000000 0500000040000000 0400000048000000 0100000000000000 0000000000000000 "
                   "409c710200000000 c0320a0300000000 68656c6c6f000000 6b65793200000000"));
 }
 
 TEST(UnsafeRowTest, RoundTripsEveryTypeWithNullsAndDeepNesting) {
-  RoundTrip({{{"a", type::Boolean()}, {"b", type::Byte()}, {"c", type::Short()}, {"d", type::Float()}, {"e", type::Double()},
-              {"f", type::Date()}, {"g", type::TimestampNtz()}, {"h", type::DayTimeInterval()}, {"i", type::YearMonthInterval()},
+  RoundTrip({{{"a", type::Boolean()},
+              {"b", type::Byte()},
+              {"c", type::Short()},
+              {"d", type::Float()},
+              {"e", type::Double()},
+              {"f", type::Date()},
+              {"g", type::TimestampNtz()},
+              {"h", type::DayTimeInterval()},
+              {"i", type::YearMonthInterval()},
               {"j", type::Decimal(18, 4)}}},
             {"[true, null]", "[-128, null]", "[null, -2]", "[1.5, null]", "[null, -2.5]", "[-1, null]", "[null, 5]", "[7, null]",
              "[null, -3]", R"(["-1.0000", null])"});
@@ -177,7 +184,9 @@ TEST(UnsafeRowTest, RowsWithoutColumnsAreEmpty) {
 
 /// Every single-byte damage of a row with all kinds of variable parts is either refused or decoded inside the row (the sanitizers watch).
 TEST(UnsafeRowTest, DamagedRowsAreRefusedOrHarmless) {
-  const type::Schema schema{{{"s", type::String()}, {"a", type::Array(type::String())}, {"m", type::Map(type::Int(), type::Decimal(30, 0))},
+  const type::Schema schema{{{"s", type::String()},
+                             {"a", type::Array(type::String())},
+                             {"m", type::Map(type::Int(), type::Decimal(30, 0))},
                              {"t", type::Struct({{"x", type::Array(type::Int())}})}}};
   RowBatch batch;
   ASSERT_TRUE(RowEncoder::Make(schema, false)

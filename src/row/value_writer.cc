@@ -98,8 +98,7 @@ uint32_t ValueWriter::WriteVariable(const DataType& type, const arrow::Array& ar
       return 8 + key_bytes + WriteElements(*type.element(), *map.items(), begin, end, at + 8 + key_bytes);
     }
     case Kind::kDecimal:
-      return static_cast<uint32_t>(
-          MinimalBigEndian(arrow::Decimal128(static_cast<const arrow::Decimal128Array&>(array).GetValue(i)), at));
+      return static_cast<uint32_t>(MinimalBigEndian(arrow::Decimal128(static_cast<const arrow::Decimal128Array&>(array).GetValue(i)), at));
     default: {
       const std::string_view bytes = static_cast<const arrow::BinaryArray&>(array).GetView(i);
       std::memcpy(at, bytes.data(), bytes.size());
@@ -166,8 +165,7 @@ uint32_t ValueWriter::WriteRow(const DataType& type, const arrow::StructArray& a
   return cursor;
 }
 
-uint32_t ValueWriter::WriteElements(const DataType& element, const arrow::Array& values, int64_t begin, int64_t end,
-                                    uint8_t* at) const {
+uint32_t ValueWriter::WriteElements(const DataType& element, const arrow::Array& values, int64_t begin, int64_t end, uint8_t* at) const {
   const auto n = static_cast<uint64_t>(end - begin);
   const int width = ElementWidth(element);
   Store<uint64_t>(at, n);

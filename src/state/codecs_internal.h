@@ -12,7 +12,8 @@
 
 namespace tidemill::state {
 
-/// Uncompressed bytes a block, as Spark's executors are configured by default. Readers take any size that the stream declares and can prove.
+/// Uncompressed bytes a block, as Spark's executors are configured by default. Readers take any size that the stream declares and can
+/// prove.
 inline constexpr size_t kBlockBytes = 32 * 1024;
 
 std::unique_ptr<Compressor> MakeLz4Compressor();

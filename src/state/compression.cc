@@ -24,7 +24,8 @@ Result<Codec> ParseCodec(std::string_view name) {
   if (short_name == "lzf") return Codec::kLzf;
   return UserError("CODEC_NOT_AVAILABLE.WITH_AVAILABLE_CODECS_SUGGESTION",
                    "The codec {} is not available. Available codecs are lz4, zstd, snappy, lzf "
-                   "(spark.sql.streaming.stateStore.compression.codec).", name)
+                   "(spark.sql.streaming.stateStore.compression.codec).",
+                   name)
       .Param("codecName", std::string(name))
       .Param("availableCodecs", "lz4, zstd, snappy, lzf");
 }

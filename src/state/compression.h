@@ -1,6 +1,7 @@
 #pragma once
 
-// The compressed streams around Spark's state files. Layouts: docs/formats/state-files.md. Source: Spark CompressionCodec and the libraries behind it.
+// The compressed streams around Spark's state files. Layouts: docs/formats/state-files.md. Source: Spark CompressionCodec and the
+// libraries behind it.
 //
 //   ARROW_ASSIGN_OR_RAISE(auto compressor, MakeCompressor("lz4"));
 //   compressor->Write(bytes, &out);  …  compressor->Finish(&out);
@@ -32,7 +33,8 @@ class Decompressor {
   virtual Result<bool> Read(std::string* out) = 0;
 };
 
-/// `codec` is lz4, zstd, snappy or lzf, in any case, or Spark's class name of one of them. Errors: user error for any other name, "none" included.
+/// `codec` is lz4, zstd, snappy or lzf, in any case, or Spark's class name of one of them. Errors: user error for any other name, "none"
+/// included.
 Result<std::unique_ptr<Compressor>> MakeCompressor(std::string_view codec);
 /// `bytes` must outlive the result.
 Result<std::unique_ptr<Decompressor>> MakeDecompressor(std::string_view codec, std::string_view bytes);

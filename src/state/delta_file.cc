@@ -137,9 +137,10 @@ Result<std::optional<StateRecord>> StateFileReader::Next() {
   if (key_bytes == kEnd) return std::nullopt;
   if (key_bytes < 0) {
     const bool delta = kind_ == StateFileKind::kDelta;
-    return ExternalError(delta ? "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_KEY_SIZE" : "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_KEY_SIZE",
-                         "Error reading {} file {} of {}: key size cannot be {}. Restore the file from a backup.", delta ? "delta" : "snapshot",
-                         path_, kProvider, key_bytes)
+    return ExternalError(delta ? "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_KEY_SIZE"
+                               : "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_KEY_SIZE",
+                         "Error reading {} file {} of {}: key size cannot be {}. Restore the file from a backup.",
+                         delta ? "delta" : "snapshot", path_, kProvider, key_bytes)
         .Param("fileToRead", path_)
         .Param("clazz", kProvider)
         .Param("keySize", std::to_string(key_bytes))
@@ -151,8 +152,8 @@ Result<std::optional<StateRecord>> StateFileReader::Next() {
   if (value_bytes < 0) {
     if (kind_ == StateFileKind::kSnapshot) {
       return ExternalError("CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_VALUE_SIZE",
-                           "Error reading snapshot file {} of {}: value size cannot be {}. Restore the file from a backup.", path_, kProvider,
-                           value_bytes)
+                           "Error reading snapshot file {} of {}: value size cannot be {}. Restore the file from a backup.", path_,
+                           kProvider, value_bytes)
           .Param("fileToRead", path_)
           .Param("clazz", kProvider)
           .Param("valueSize", std::to_string(value_bytes))
@@ -165,7 +166,8 @@ Result<std::optional<StateRecord>> StateFileReader::Next() {
   ARROW_RETURN_NOT_OK(Ensure(static_cast<uint64_t>(key_bytes) + 4 + static_cast<uint64_t>(value_bytes)));
   StateRecord record;
   record.key = std::string_view(window_).substr(position_, static_cast<size_t>(key_bytes));
-  std::string_view value = std::string_view(window_).substr(position_ + static_cast<size_t>(key_bytes) + 4, static_cast<size_t>(value_bytes));
+  std::string_view value =
+      std::string_view(window_).substr(position_ + static_cast<size_t>(key_bytes) + 4, static_cast<size_t>(value_bytes));
   position_ += static_cast<size_t>(key_bytes) + 4 + static_cast<size_t>(value_bytes);
   uint32_t checksum = 0;
   if (row_checksum_) {

@@ -6,7 +6,8 @@
 //   delete  i32 key length, key, i32 -1                     (delta only)
 //   end     i32 -1
 //
-// With row checksums a CRC-32C (LE) of key and value stands before the value, or before the key of a delete, and counts into its length. The
+// With row checksums a CRC-32C (LE) of key and value stands before the value, or before the key of a delete, and counts into its length.
+// The
 // records are one compressed stream (compression.h). Source: Spark HDFSBackedStateStoreProvider (3.4 to 4.3); docs/formats/state-files.md.
 
 #include <cstdint>
@@ -66,7 +67,8 @@ struct StateRecord {
 class StateFileReader {
  public:
   /// `path` names the file in errors; `bytes` must outlive the reader.
-  static Result<std::unique_ptr<StateFileReader>> Make(const StateFileFormat& format, StateFileKind kind, std::string path, std::string_view bytes);
+  static Result<std::unique_ptr<StateFileReader>> Make(const StateFileFormat& format, StateFileKind kind, std::string path,
+                                                       std::string_view bytes);
   /// The next record; nullopt after the end record. Errors: CANNOT_LOAD_STATE_STORE.* with the file in the detail (external, never retry).
   Result<std::optional<StateRecord>> Next();
 

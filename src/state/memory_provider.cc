@@ -13,7 +13,8 @@
 namespace tidemill::state {
 namespace {
 
-/// What one round of maintenance does to one store's folder. It works from the durable files alone and shares nothing with the store in memory: so a batch
+/// What one round of maintenance does to one store's folder. It works from the durable files alone and shares nothing with the store in
+/// memory: so a batch
 /// never waits for it, and a snapshot can only hold what was committed.
 struct MaintenanceTask {
   std::string directory;
@@ -69,7 +70,8 @@ class MemoryProvider final : public StateProvider {
       loaded->CountReuse();
       return loaded.get();
     }
-    auto store = std::make_unique<MemoryStore>(file_system_, StoreDirectory(state_root_, id.operator_id, id.partition, id.store_name), options);
+    auto store =
+        std::make_unique<MemoryStore>(file_system_, StoreDirectory(state_root_, id.operator_id, id.partition, id.store_name), options);
     const Status opened = Load(*store, version);
     if (!opened.ok()) return Annotate(opened, id);
     store->CountLoad();
@@ -89,8 +91,11 @@ class MemoryProvider final : public StateProvider {
       if (store == nullptr || store->version() < 2) continue;
       const StoreOptions& options = store->options();
       ++pending_;
-      background_.Submit([this, task = MaintenanceTask{store->directory(), store->version() - 1, {options.codec, options.row_checksum},
-                                                       options.min_deltas_for_snapshot, options.min_batches_to_retain}] {
+      background_.Submit([this, task = MaintenanceTask{store->directory(),
+                                                       store->version() - 1,
+                                                       {options.codec, options.row_checksum},
+                                                       options.min_deltas_for_snapshot,
+                                                       options.min_batches_to_retain}] {
         const Status done = RunMaintenance(file_system_, task);
         if (!done.ok()) log::Warning("Maintenance of the state in {} failed and will be tried again: {}", task.directory, done.message());
         const std::lock_guard done_lock(mutex_);
@@ -116,7 +121,8 @@ class MemoryProvider final : public StateProvider {
   Status Load(MemoryStore& store, int64_t version) {
     ARROW_ASSIGN_OR_RAISE(const auto files, ListStoreFiles(file_system_, store.directory()));
     if (files) {
-      // Files of an attempt that was never committed. A delta would be replaced by the batch, a snapshot would not, and would be believed later.
+      // Files of an attempt that was never committed. A delta would be replaced by the batch, a snapshot would not, and would be
+      // believed later.
       ARROW_RETURN_NOT_OK(RemoveVersions(file_system_, store.directory(), *files, [&](int64_t found) { return found > version; }));
     } else if (version == 0) {
       ARROW_RETURN_NOT_OK(file_system_.CreateDirectories(store.directory()));

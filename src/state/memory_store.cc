@@ -34,9 +34,10 @@ class MemoryStore::Loader final : public RowReceiver {
   Status Check(const type::Schema& schema, std::string_view row, const char* part) const {
     const Status valid = row::ValidateRow(schema, row);
     if (valid.ok()) return valid;
-    return ExternalError(fmt::format("STATE_STORE_{}_ROW_FORMAT_VALIDATION_FAILURE", part),
-                         "A row in the state files of {} does not fit the schema {}: {}. The query was changed, or the files belong to another one.",
-                         store_.directory_, schema.AsStruct()->ToString(), valid.message())
+    return ExternalError(
+               fmt::format("STATE_STORE_{}_ROW_FORMAT_VALIDATION_FAILURE", part),
+               "A row in the state files of {} does not fit the schema {}: {}. The query was changed, or the files belong to another one.",
+               store_.directory_, schema.AsStruct()->ToString(), valid.message())
         .Param("errorMsg", valid.message())
         .Path(store_.directory_);
   }
@@ -78,11 +79,8 @@ RowSlot MemoryStore::SlotOf(RowRef ref) {
   // The index in the header may be left from an earlier batch: it counts only if the list agrees. So no batch has to reset it.
   if (row->touched < touched_.size() && touched_[row->touched].ref == ref) return row->touched;
   row->touched = static_cast<RowSlot>(touched_.size());
-  touched_.push_back({.ref = ref,
-                      .before_bytes = row->value_bytes,
-                      .before_offset = before_images_.size(),
-                      .existed = true,
-                      .has_image = true});
+  touched_.push_back(
+      {.ref = ref, .before_bytes = row->value_bytes, .before_offset = before_images_.size(), .existed = true, .has_image = true});
   before_images_.insert(before_images_.end(), row->value_data(), row->value_data() + row->value_bytes);
   return row->touched;
 }

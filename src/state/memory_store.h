@@ -51,7 +51,7 @@ class MemoryStore final : public StateStore {
     uint64_t before_offset = 0;  // into before_images_
     bool existed = false;        // at version N
     bool removed = false;
-    bool has_image = false;      // an evicted row keeps its bytes until the commit and needs none
+    bool has_image = false;  // an evicted row keeps its bytes until the commit and needs none
   };
   class Loader;
 

@@ -22,7 +22,9 @@ std::optional<int64_t> ParseId(std::string_view name) {
 std::string MetadataDirectory(const std::string& state_root, int64_t operator_id) {
   return fmt::format("{}/{}/_metadata", state_root, operator_id);
 }
-std::string MetadataPath(const std::string& state_root, int64_t operator_id) { return fs::Join(MetadataDirectory(state_root, operator_id), "metadata"); }
+std::string MetadataPath(const std::string& state_root, int64_t operator_id) {
+  return fs::Join(MetadataDirectory(state_root, operator_id), "metadata");
+}
 
 /// The newest file of version 2; nullopt when there is none.
 Result<std::optional<std::string>> NewestVersion2(fs::FileSystem& file_system, const std::string& state_root, int64_t operator_id) {
@@ -43,9 +45,11 @@ Result<OperatorMetadata> ParseOperatorMetadata(std::string_view text) {
   const size_t line_end = text.find('\n');
   const std::string_view version = text.substr(0, line_end);
   if (version != kVersion1 && version != kVersion2) {
-    return ExternalError("STDS_FAILED_TO_READ_OPERATOR_METADATA", "Operator metadata begin with '{}'; versions v1 and v2 are understood.", version);
+    return ExternalError("STDS_FAILED_TO_READ_OPERATOR_METADATA", "Operator metadata begin with '{}'; versions v1 and v2 are understood.",
+                         version);
   }
-  if (line_end == std::string_view::npos) return ExternalError("STDS_FAILED_TO_READ_OPERATOR_METADATA", "Operator metadata end after their version.");
+  if (line_end == std::string_view::npos)
+    return ExternalError("STDS_FAILED_TO_READ_OPERATOR_METADATA", "Operator metadata end after their version.");
   const Json json = Json::parse(text.substr(line_end + 1), nullptr, /*allow_exceptions=*/false);
   OperatorMetadata metadata;
   try {
@@ -53,7 +57,8 @@ Result<OperatorMetadata> ParseOperatorMetadata(std::string_view text) {
     metadata.operator_id = info.at("operatorId").get<int64_t>();
     metadata.operator_name = info.at("operatorName").get<std::string>();
     for (const Json& store : json.at("stateStoreInfo")) {
-      metadata.stores.push_back({store.at("storeName").get<std::string>(), store.at("numColsPrefixKey").get<int>(), store.at("numPartitions").get<int>()});
+      metadata.stores.push_back(
+          {store.at("storeName").get<std::string>(), store.at("numColsPrefixKey").get<int>(), store.at("numPartitions").get<int>()});
     }
   } catch (const Json::exception& error) {
     return ExternalError("STDS_FAILED_TO_READ_OPERATOR_METADATA", "Operator metadata are damaged: {}", error.what());
@@ -64,9 +69,11 @@ Result<OperatorMetadata> ParseOperatorMetadata(std::string_view text) {
 std::string PrintOperatorMetadata(const OperatorMetadata& metadata) {
   Json stores = Json::array();
   for (const StoreInfo& store : metadata.stores) {
-    stores.push_back({{"storeName", store.store_name}, {"numColsPrefixKey", store.num_cols_prefix_key}, {"numPartitions", store.num_partitions}});
+    stores.push_back(
+        {{"storeName", store.store_name}, {"numColsPrefixKey", store.num_cols_prefix_key}, {"numPartitions", store.num_partitions}});
   }
-  const Json json = {{"operatorInfo", {{"operatorId", metadata.operator_id}, {"operatorName", metadata.operator_name}}}, {"stateStoreInfo", stores}};
+  const Json json = {{"operatorInfo", {{"operatorId", metadata.operator_id}, {"operatorName", metadata.operator_name}}},
+                     {"stateStoreInfo", stores}};
   return fmt::format("{}\n{}", kVersion1, json.dump());
 }
 
@@ -94,7 +101,8 @@ Status WriteOperatorMetadata(fs::FileSystem& file_system, const std::string& sta
     ARROW_ASSIGN_OR_RAISE(const auto newest, NewestVersion2(file_system, state_root, metadata.operator_id));
     if (newest) continue;
     // Written once and never replaced; the comparison with the plan is the caller's.
-    ARROW_RETURN_NOT_OK(file_system.CreateIfAbsent(MetadataPath(state_root, metadata.operator_id), PrintOperatorMetadata(metadata)).status());
+    ARROW_RETURN_NOT_OK(
+        file_system.CreateIfAbsent(MetadataPath(state_root, metadata.operator_id), PrintOperatorMetadata(metadata)).status());
   }
   return Status::OK();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// R/state/<op>/_metadata/metadata (version 1; 2 is read) and the binary state schema file R/state/<op>/0/_metadata/schema (versions 1 and 2). docs/formats/state-schema.md.
+// R/state/<op>/_metadata/metadata (version 1; 2 is read) and the binary state schema file R/state/<op>/0/_metadata/schema (versions 1
+// and 2). docs/formats/state-schema.md.
 
 #include <cstdint>
 #include <optional>
@@ -41,9 +42,11 @@ struct StateSchema {
 Result<StateSchema> ParseStateSchema(std::string_view bytes);
 /// Version 2, all columns nullable, so that every release can go on from it.
 std::string PrintStateSchema(const StateSchema& schema);
-Result<std::optional<StateSchema>> ReadStateSchema(fs::FileSystem& file_system, const std::string& state_root, int64_t operator_id, const std::string& store_name);
+Result<std::optional<StateSchema>> ReadStateSchema(fs::FileSystem& file_system, const std::string& state_root, int64_t operator_id,
+                                                   const std::string& store_name);
 /// Compare with what is stored (types equal ignoring names, nullability compatible) or write it when absent. Errors:
 /// STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE / STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE.
-Status CheckOrWriteStateSchema(fs::FileSystem& file_system, const std::string& state_root, int64_t operator_id, const std::string& store_name, const StateSchema& schema);
+Status CheckOrWriteStateSchema(fs::FileSystem& file_system, const std::string& state_root, int64_t operator_id,
+                               const std::string& store_name, const StateSchema& schema);
 
 }  // namespace tidemill::state

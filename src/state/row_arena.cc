@@ -23,8 +23,9 @@ Status RowArena::OpenChunk(uint64_t bytes) {
     free_chunks_.pop_back();
   } else {
     if (chunks_.size() + span > kMaxChunks) {
-      return ExternalError("TIDEMILL_STATE_PARTITION_TOO_LARGE",
-                           "One partition of the state has reached 32 GiB in memory. Start the query with more spark.sql.shuffle.partitions.");
+      return ExternalError(
+          "TIDEMILL_STATE_PARTITION_TOO_LARGE",
+          "One partition of the state has reached 32 GiB in memory. Start the query with more spark.sql.shuffle.partitions.");
     }
     current_ = static_cast<int64_t>(chunks_.size());
     chunks_.resize(chunks_.size() + span);

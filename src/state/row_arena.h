@@ -23,8 +23,8 @@ struct RowHeader {
   uint32_t value_bytes;
   uint32_t value_capacity;
   uint32_t hash;
-  uint32_t touched;   // candidate index into the batch's list of touched rows
-  RowRef next;        // neighbours in the list of rows that fall due in the same second
+  uint32_t touched;  // candidate index into the batch's list of touched rows
+  RowRef next;       // neighbours in the list of rows that fall due in the same second
   RowRef previous;
   uint32_t dead;
 

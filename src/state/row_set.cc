@@ -19,8 +19,8 @@ Status CheckLength(std::string_view key, std::string_view value) {
   // Lengths are 32 bits wide in files and headers; half of that leaves room for slack.
   constexpr size_t kLimit = std::numeric_limits<int32_t>::max() / 2;
   if (key.size() <= kLimit && value.size() <= kLimit) return Status::OK();
-  return ExternalError("TIDEMILL_STATE_ROW_TOO_LARGE", "A state row has a key of {} and a value of {} bytes; the limit is 1 GiB each.", key.size(),
-                       value.size());
+  return ExternalError("TIDEMILL_STATE_ROW_TOO_LARGE", "A state row has a key of {} and a value of {} bytes; the limit is 1 GiB each.",
+                       key.size(), value.size());
 }
 
 }  // namespace
@@ -61,7 +61,8 @@ uint64_t RowSet::SlotOf(RowRef ref) const {
 
 void RowSet::Detach(RowRef ref) {
   uint64_t hole = SlotOf(ref);
-  // Close the gap instead of leaving a mark: entries that could not sit at their own place move up, so a probe still ends at the first empty slot.
+  // Close the gap instead of leaving a mark: entries that could not sit at their own place move up, so a probe still ends at the first
+  // empty slot.
   for (uint64_t at = (hole + 1) & mask_; table_[at].ref != 0; at = (at + 1) & mask_) {
     const uint64_t home = table_[at].hash & mask_;
     if (((at - home) & mask_) < ((at - hole) & mask_)) continue;

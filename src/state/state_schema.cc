@@ -10,7 +10,8 @@ namespace {
 using type::DataType;
 using type::Kind;
 
-// Version 2: UTF("v2"), key schema, value schema, each as a count of chunks (i32 BE) and that many UTF strings. Version 1: UTF("v1") and two UTF
+// Version 2: UTF("v2"), key schema, value schema, each as a count of chunks (i32 BE) and that many UTF strings. Version 1: UTF("v1") and
+// two UTF
 // strings. UTF is Java's: a length (u16 BE) and modified UTF-8.
 constexpr size_t kMaxChunkBytes = 65535;
 
@@ -112,7 +113,8 @@ type::TypePtr Nullable(const type::TypePtr& type) {
 
 bool Fits(const std::vector<type::Field>& stored, const std::vector<type::Field>& wanted);
 
-/// Equal types without regard to names; what is stored as nullable may be wanted otherwise, but not the reverse: rows written from now on could
+/// Equal types without regard to names; what is stored as nullable may be wanted otherwise, but not the reverse: rows written from now
+/// on could
 /// hold a null that the recorded schema excludes.
 bool Fits(const DataType& stored, const DataType& wanted) {
   if (stored.kind() != wanted.kind()) return false;
@@ -143,10 +145,13 @@ std::string SchemaPath(const std::string& state_root, int64_t operator_id, const
   return StoreDirectory(state_root, operator_id, 0, store_name) + "/_metadata/schema";
 }
 
-Status Incompatible(const char* part, const char* condition, const type::Schema& stored, const type::Schema& wanted, const std::string& path) {
+Status Incompatible(const char* part, const char* condition, const type::Schema& stored, const type::Schema& wanted,
+                    const std::string& path) {
   return UserError(condition,
-                   "Provided {0} schema does not match existing state {0} schema. Existing: {1}. Provided: {2}. The query was changed in a way that its state "
-                   "in {3} does not allow. To go on with it, restore the query; to force it, set spark.sql.streaming.stateStore.stateSchemaCheck to false, which risks "
+                   "Provided {0} schema does not match existing state {0} schema. Existing: {1}. Provided: {2}. The query was changed in a "
+                   "way that its state "
+                   "in {3} does not allow. To go on with it, restore the query; to force it, set "
+                   "spark.sql.streaming.stateStore.stateSchemaCheck to false, which risks "
                    "wrong results.",
                    part, stored.AsStruct()->ToString(), wanted.AsStruct()->ToString(), path)
       .Param(fmt::format("stored{}Schema", part[0] == 'k' ? "Key" : "Value"), stored.ToJson())
@@ -159,7 +164,8 @@ Status Incompatible(const char* part, const char* condition, const type::Schema&
 Result<StateSchema> ParseStateSchema(std::string_view bytes) {
   ByteReader reader(bytes);
   ARROW_ASSIGN_OR_RAISE(const std::string version, ReadUtf(reader));
-  if (version != "v1" && version != "v2") return Status::Invalid("schema files of versions v1 and v2 are understood, this one says '", version, "'");
+  if (version != "v1" && version != "v2")
+    return Status::Invalid("schema files of versions v1 and v2 are understood, this one says '", version, "'");
   std::string json[2];
   for (std::string& text : json) {
     ARROW_ASSIGN_OR_RAISE(const std::string modified, version == "v1" ? ReadUtf(reader) : ReadChunks(reader));
@@ -188,14 +194,16 @@ Result<std::optional<StateSchema>> ReadStateSchema(fs::FileSystem& file_system, 
   Result<StateSchema> schema = ParseStateSchema(*bytes);
   if (schema.ok()) return std::move(*schema);
   return ExternalError("STDS_FAILED_TO_READ_STATE_SCHEMA",
-                       "The state schema file {} cannot be read: {}. Restore it from a backup, or remove it: it is written again from the query when it "
-                       "is missing.", path, schema.status().message())
+                       "The state schema file {} cannot be read: {}. Restore it from a backup, or remove it: it is written again from the "
+                       "query when it "
+                       "is missing.",
+                       path, schema.status().message())
       .Param("stateCheckpointLocation", state_root)
       .Path(path);
 }
 
-Status CheckOrWriteStateSchema(fs::FileSystem& file_system, const std::string& state_root, int64_t operator_id, const std::string& store_name,
-                               const StateSchema& schema) {
+Status CheckOrWriteStateSchema(fs::FileSystem& file_system, const std::string& state_root, int64_t operator_id,
+                               const std::string& store_name, const StateSchema& schema) {
   ARROW_ASSIGN_OR_RAISE(const auto stored, ReadStateSchema(file_system, state_root, operator_id, store_name));
   const std::string path = SchemaPath(state_root, operator_id, store_name);
   if (!stored) return file_system.CreateIfAbsent(path, PrintStateSchema(schema)).status();

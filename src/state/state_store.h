@@ -2,7 +2,8 @@
 
 // One state store: the keyed rows of one (operator id, partition, store name), at a version; and the provider that opens it.
 //
-// Version V is the state after batch V-1. An operator loads version N for batch N, touches rows, and Commit() stages version N+1; Abort() gives version N back
+// Version V is the state after batch V-1. An operator loads version N for batch N, touches rows, and Commit() stages version N+1;
+// Abort() gives version N back
 // without reading a file. Keys and values are canonical UnsafeRow bytes.
 //
 //   store.Load(n) → store.Touch(keys, …) / Scan / Remove → store.StageCommit() → (barrier publishes the files) → store.CommitDone()
@@ -32,7 +33,8 @@ struct StoreId {
 struct StoreOptions {
   type::Schema key_schema;
   type::Schema value_schema;
-  /// Rows of the batch, by time: microseconds at which a key falls due (window end, event time), nullopt never. Rows are threaded by it, so that eviction costs what
+  /// Rows of the batch, by time: microseconds at which a key falls due (window end, event time), nullopt never. Rows are threaded by it,
+  /// so that eviction costs what
   /// is evicted. Unset: no eviction by time.
   std::function<std::optional<int64_t>(std::string_view key)> due_us;
   std::string codec = "lz4";  ///< spark.sql.streaming.stateStore.compression.codec
@@ -65,8 +67,10 @@ class StateStore {
 
   virtual int64_t version() const = 0;
 
-  /// Find each key, or make a row for it whose value is `initial` (a canonical row of the value schema). `slots` gets one slot a key, the same key the same slot;
-  /// `created`, if given, is set to 1 for the position that made the row, else 0. The first time a batch touches a row its before-image is kept.
+  /// Find each key, or make a row for it whose value is `initial` (a canonical row of the value schema). `slots` gets one slot a key,
+  /// the same key the same slot;
+  /// `created`, if given, is set to 1 for the position that made the row, else 0. The first time a batch touches a row its before-image
+  /// is kept.
   virtual Status Touch(const KeyBatch& keys, std::string_view initial, std::span<RowSlot> slots, std::span<uint8_t> created) = 0;
   /// The bytes of a touched row's value; fixed-width fields may be changed in place.
   virtual uint8_t* Value(RowSlot slot) = 0;
@@ -79,7 +83,8 @@ class StateStore {
   /// All live rows, in no order. `visit` must not touch rows.
   virtual Status Scan(const std::function<Status(std::string_view key, std::string_view value)>& visit) = 0;
   /// Remove the rows due at or before `watermark_us`, showing each to `visit` first (may be null). Returns how many.
-  virtual Result<int64_t> EvictDue(int64_t watermark_us, const std::function<Status(std::string_view key, std::string_view value)>& visit) = 0;
+  virtual Result<int64_t> EvictDue(int64_t watermark_us,
+                                   const std::function<Status(std::string_view key, std::string_view value)>& visit) = 0;
 
   /// Write version+1 as a delta under a temporary name. The files must be published before CommitDone().
   virtual Result<std::vector<fs::StagedFile>> StageCommit() = 0;
@@ -95,10 +100,12 @@ class StateStore {
 class StateProvider {
  public:
   virtual ~StateProvider() = default;
-  /// The store at `version`: the loaded one when it stands there, else read from disk. Errors: CANNOT_LOAD_STATE_STORE.* naming the file that is really lost, the
+  /// The store at `version`: the loaded one when it stands there, else read from disk. Errors: CANNOT_LOAD_STATE_STORE.* naming the file
+  /// that is really lost, the
   /// version that was wanted and the remedy. Files above `version` are removed before (a batch starts or repeats).
   virtual Result<StateStore*> Open(const StoreId& id, const StoreOptions& options, int64_t version) = 0;
-  /// Snapshots that are due and cleanup; called by the loop off the path after a commit, at most every maintenanceInterval. Returns at once; work goes to a background thread.
+  /// Snapshots that are due and cleanup; called by the loop off the path after a commit, at most every maintenanceInterval. Returns at
+  /// once; work goes to a background thread.
   virtual void Maintain(int64_t now_ms) = 0;
   /// Wait for background work; its errors are logged, never fatal.
   virtual void Drain() = 0;

@@ -12,7 +12,8 @@ namespace {
 constexpr std::string_view kDeltaSuffix = ".delta";
 constexpr std::string_view kSnapshotSuffix = ".snapshot";
 constexpr char kProvider[] = "HDFSBackedStateStoreProvider";
-constexpr char kRemedy[] = "Restore it from a backup, rewind the query to a batch whose state is whole, or start with a new checkpoint location";
+constexpr char kRemedy[] =
+    "Restore it from a backup, rewind the query to a batch whose state is whole, or start with a new checkpoint location";
 
 std::optional<int64_t> VersionOf(std::string_view name, std::string_view suffix) {
   if (!name.ends_with(suffix)) return std::nullopt;
@@ -29,8 +30,8 @@ bool Contains(const std::vector<int64_t>& sorted, int64_t version) { return std:
 Status MissingDelta(const std::string& directory, int64_t missing, int64_t version, const std::string& lost, const std::string& why) {
   const std::string path = DeltaPath(directory, missing);
   return ExternalError("CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS",
-                       "Error reading delta file {} of {}[dir = {}]: {}. Version {} of the state was wanted. {}.", path, kProvider, directory,
-                       why, version, kRemedy)
+                       "Error reading delta file {} of {}[dir = {}]: {}. Version {} of the state was wanted. {}.", path, kProvider,
+                       directory, why, version, kRemedy)
       .Param("fileToRead", path)
       .Param("clazz", fmt::format("{}[dir = {}]", kProvider, directory))
       .Path(lost);
@@ -41,14 +42,15 @@ Status MissingDelta(const std::string& directory, int64_t missing, int64_t versi
   return MissingDelta(directory, missing, version, path, path + " does not exist");
 }
 
-Status Apply(fs::FileSystem& file_system, const StateFileFormat& format, StateFileKind kind, const std::string& path, RowReceiver& receiver) {
+Status Apply(fs::FileSystem& file_system, const StateFileFormat& format, StateFileKind kind, const std::string& path,
+             RowReceiver& receiver) {
   return ReadStateFile(file_system, format, kind, path, [&](const StateRecord& record) {
     return record.value ? receiver.Put(record.key, *record.value) : receiver.Delete(record.key);
   });
 }
 
-Status ApplyDeltas(fs::FileSystem& file_system, const std::string& directory, const LoadPlan& plan, int64_t version, const StateFileFormat& format,
-                   RowReceiver& receiver) {
+Status ApplyDeltas(fs::FileSystem& file_system, const std::string& directory, const LoadPlan& plan, int64_t version,
+                   const StateFileFormat& format, RowReceiver& receiver) {
   for (int64_t v = plan.first_delta; v <= plan.last_delta; ++v) {
     const Status applied = Apply(file_system, format, StateFileKind::kDelta, DeltaPath(directory, v), receiver);
     if (fs::IsNotFound(applied)) return MissingDelta(directory, v, version);
@@ -59,9 +61,7 @@ Status ApplyDeltas(fs::FileSystem& file_system, const std::string& directory, co
 
 }  // namespace
 
-int64_t StoreFiles::latest() const {
-  return std::max(deltas.empty() ? 0 : deltas.back(), snapshots.empty() ? 0 : snapshots.back());
-}
+int64_t StoreFiles::latest() const { return std::max(deltas.empty() ? 0 : deltas.back(), snapshots.empty() ? 0 : snapshots.back()); }
 
 std::string StoreDirectory(const std::string& state_root, int64_t operator_id, int32_t partition, const std::string& store_name) {
   const std::string directory = fmt::format("{}/{}/{}", state_root, operator_id, partition);
@@ -69,7 +69,9 @@ std::string StoreDirectory(const std::string& state_root, int64_t operator_id, i
 }
 
 std::string DeltaPath(const std::string& directory, int64_t version) { return fmt::format("{}/{}{}", directory, version, kDeltaSuffix); }
-std::string SnapshotPath(const std::string& directory, int64_t version) { return fmt::format("{}/{}{}", directory, version, kSnapshotSuffix); }
+std::string SnapshotPath(const std::string& directory, int64_t version) {
+  return fmt::format("{}/{}{}", directory, version, kSnapshotSuffix);
+}
 
 StoreFiles ParseStoreFiles(const std::vector<fs::FileInfo>& entries) {
   StoreFiles files;
@@ -120,7 +122,8 @@ int64_t OldestNeeded(const StoreFiles& files, int64_t latest, int batches_to_ret
   return plan.snapshot.value_or(plan.first_delta);
 }
 
-Status LoadVersion(fs::FileSystem& file_system, const std::string& directory, int64_t version, const StateFileFormat& format, RowReceiver& receiver) {
+Status LoadVersion(fs::FileSystem& file_system, const std::string& directory, int64_t version, const StateFileFormat& format,
+                   RowReceiver& receiver) {
   if (version == 0) return Status::OK();
   ARROW_ASSIGN_OR_RAISE(const auto listed, ListStoreFiles(file_system, directory));
   if (!listed) return MissingDelta(directory, 1, version, directory, fmt::format("the folder {} is missing", directory));
@@ -155,8 +158,8 @@ Status LoadFromSnapshot(fs::FileSystem& file_system, const std::string& director
     const std::string path = SnapshotPath(directory, snapshot_version);
     const Status read = Apply(file_system, format, StateFileKind::kSnapshot, path, receiver);
     if (fs::IsNotFound(read)) {
-      return ExternalError("CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_SNAPSHOT_FILE", "Error reading snapshot file {} of {}[dir = {}]: it does not exist.",
-                           path, kProvider, directory)
+      return ExternalError("CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_SNAPSHOT_FILE",
+                           "Error reading snapshot file {} of {}[dir = {}]: it does not exist.", path, kProvider, directory)
           .Param("fileToRead", path)
           .Param("clazz", fmt::format("{}[dir = {}]", kProvider, directory))
           .Path(path);

@@ -60,9 +60,12 @@ class RowReceiver {
   virtual Status Delete(std::string_view key) = 0;
 };
 
-/// Load `version` of the store in `directory` into `receiver`. A damaged snapshot is passed over for an older one with a warning, as long as the deltas reach.
-/// Errors: CANNOT_LOAD_STATE_STORE.* whose detail names the file that is really lost; the message has the version that was wanted and what to do.
-Status LoadVersion(fs::FileSystem& file_system, const std::string& directory, int64_t version, const StateFileFormat& format, RowReceiver& receiver);
+/// Load `version` of the store in `directory` into `receiver`. A damaged snapshot is passed over for an older one with a warning, as
+/// long as the deltas reach.
+/// Errors: CANNOT_LOAD_STATE_STORE.* whose detail names the file that is really lost; the message has the version that was wanted and
+/// what to do.
+Status LoadVersion(fs::FileSystem& file_system, const std::string& directory, int64_t version, const StateFileFormat& format,
+                   RowReceiver& receiver);
 /// The same, but beginning at the snapshot of exactly `snapshot_version`.
 Status LoadFromSnapshot(fs::FileSystem& file_system, const std::string& directory, int64_t snapshot_version, int64_t version,
                         const StateFileFormat& format, RowReceiver& receiver);
