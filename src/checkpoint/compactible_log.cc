@@ -10,153 +10,190 @@ namespace tidemill::checkpoint {
 namespace {
 
 constexpr int kNewestVersion = 1;
-constexpr std::string_view kHeader = "v1";
 constexpr std::string_view kCompactSuffix = ".compact";
 
-/// The ids in a log's folder, ascending, by kind.
-struct LogIds {
-  std::vector<int64_t> plain;
-  std::vector<int64_t> compact;
-
-  std::optional<int64_t> Latest() const {
-    std::optional<int64_t> latest;
-    if (!plain.empty()) latest = plain.back();
-    if (!compact.empty()) latest = std::max(latest.value_or(0), compact.back());
-    return latest;
-  }
-};
-
-Result<LogIds> ListLog(fs::FileSystem& file_system, const std::string& directory) {
-  LogIds ids;
-  ARROW_ASSIGN_OR_RAISE(const auto entries, file_system.List(directory));
-  if (!entries) return ids;
-  for (const fs::FileInfo& entry : *entries) {
-    if (entry.is_directory) continue;
-    std::string_view name = entry.name;
-    const bool is_compact = name.ends_with(kCompactSuffix);
-    if (is_compact) name.remove_suffix(kCompactSuffix.size());
-    if (const auto id = internal::ParseId(name)) (is_compact ? ids.compact : ids.plain).push_back(*id);
-  }
-  std::sort(ids.plain.begin(), ids.plain.end());
-  std::sort(ids.compact.begin(), ids.compact.end());
-  return ids;
+/// The id of `<id>.compact`.
+std::optional<int64_t> ParseCompactName(std::string_view name) {
+  if (!name.ends_with(kCompactSuffix)) return std::nullopt;
+  return internal::ParseId(name.substr(0, name.size() - kCompactSuffix.size()));
 }
 
-std::string PathOf(const std::string& directory, int64_t id, bool is_compact) {
-  return fs::Join(directory, std::to_string(id)) + std::string(is_compact ? kCompactSuffix : "");
-}
-
-Result<std::vector<std::string>> ReadLines(fs::FileSystem& file_system, const std::string& path) {
-  ARROW_ASSIGN_OR_RAISE(const std::string text, file_system.Read(path));
-  const std::vector<std::string_view> lines = internal::SplitLines(text);
-  const Status version = internal::ParseVersion(lines.empty() ? std::string_view() : lines[0], kNewestVersion).status();
-  if (!version.ok()) return internal::InFile(version, path);
-  return std::vector<std::string>(lines.begin() + 1, lines.end());
-}
-
-Status EntryMissing(const std::string& path, int64_t id) {
-  return ExternalError("TIDEMILL_LOG_ENTRY_MISSING",
-                       "batch {} doesn't exist: {} is missing. Restore the file from a copy of the checkpoint, or start with a new checkpoint folder", id, path)
-      .Path(path);
-}
-
-/// All lines up to entry `last`: from the newest compact file at or below it on.
-Result<std::vector<std::string>> ReadUpTo(fs::FileSystem& file_system, const std::string& directory, const LogIds& ids, int64_t last) {
-  std::vector<std::string> lines;
-  int64_t first = 0;
-  const auto above = std::upper_bound(ids.compact.begin(), ids.compact.end(), last);
-  if (above != ids.compact.begin()) {
-    const int64_t base = *std::prev(above);
-    ARROW_ASSIGN_OR_RAISE(lines, ReadLines(file_system, PathOf(directory, base, true)));
-    first = base + 1;
-  }
-  for (int64_t id = first; id <= last; ++id) {
-    const std::string path = PathOf(directory, id, false);
-    Result<std::vector<std::string>> entry = ReadLines(file_system, path);
-    if (!entry.ok()) return fs::IsNotFound(entry.status()) ? EntryMissing(path, id) : entry.status();
-    std::move(entry->begin(), entry->end(), std::back_inserter(lines));
-  }
-  return lines;
-}
+/// The first id whose file has to be read for everything up to `latest`: the last compact file, or 0.
+int64_t FirstInForce(int64_t latest, int interval) { return std::max<int64_t>(0, (latest + 1) / interval * interval - 1); }
 
 }  // namespace
-
-bool IsCompactionId(int64_t id, int interval) { return (id + 1) % interval == 0; }
 
 int CompactInterval(const std::vector<int64_t>& compact_ids, int configured) {
   if (compact_ids.empty()) return configured;
   if (compact_ids.size() >= 2) return static_cast<int>(compact_ids.back() - compact_ids[compact_ids.size() - 2]);
-  const int64_t count = compact_ids.back() + 1;  // the one file there is holds that many entries
-  if (count <= configured) return static_cast<int>(count);
-  if (configured >= count / 2) return static_cast<int>(count);
-  for (int64_t divisor = configured; divisor <= count / 2; ++divisor) {
-    if (divisor > 0 && count % divisor == 0) return static_cast<int>(divisor);
+  // One compact file tells its id and not the interval: the intervals that fit are the divisors of n. The one nearest above the configured is taken.
+  const int64_t n = compact_ids[0] + 1;
+  if (n <= configured) return static_cast<int>(n);
+  for (int64_t interval = configured; interval <= n / 2; ++interval) {
+    if (interval > 0 && n % interval == 0) return static_cast<int>(interval);
   }
-  return static_cast<int>(count);
+  return static_cast<int>(n);
 }
 
+bool IsCompactionId(int64_t id, int interval) { return (id + 1) % interval == 0; }
+
+Result<std::vector<std::string>> ParseLogLines(std::string_view text) {
+  const std::vector<std::string_view> lines = internal::SplitLines(text);
+  if (lines.empty()) return ExternalError("TIDEMILL_MALFORMED_LOG", "Incomplete log file: it is empty");
+  ARROW_RETURN_NOT_OK(internal::ParseVersion(lines[0], kNewestVersion).status());
+  std::vector<std::string> entries;
+  entries.reserve(lines.size() - 1);
+  for (size_t i = 1; i < lines.size(); ++i) entries.emplace_back(lines[i]);
+  return entries;
+}
+
+std::string PrintLogLines(const std::vector<std::string>& lines) {
+  std::string text = fmt::format("v{}", kNewestVersion);
+  for (const std::string& line : lines) {
+    text += '\n';
+    text += line;
+  }
+  return text;
+}
+
+struct CompactibleLog::Contents {
+  std::vector<fs::FileInfo> files;   // of both kinds
+  std::vector<int64_t> ids;          // of `files`, in its order
+  std::vector<int64_t> compact_ids;  // ascending
+};
+
 CompactibleLog::CompactibleLog(fs::FileSystem& file_system, Clock& clock, std::string directory, CompactionOptions options)
-    : file_system_(file_system), clock_(clock), directory_(std::move(directory)), options_(options) {
-  options_.compact_interval = std::max(options_.compact_interval, 1);
+    : file_system_(file_system), clock_(clock), directory_(std::move(directory)), options_(options) {}
+
+Result<CompactibleLog::Contents> CompactibleLog::ListContents() {
+  ARROW_ASSIGN_OR_RAISE(auto entries, file_system_.List(directory_));
+  Contents contents;
+  if (!entries) return contents;
+  for (fs::FileInfo& entry : *entries) {
+    const std::optional<int64_t> compact = ParseCompactName(entry.name);
+    const std::optional<int64_t> id = compact ? compact : internal::ParseId(entry.name);
+    if (!id || entry.is_directory) continue;
+    if (compact) contents.compact_ids.push_back(*compact);
+    contents.ids.push_back(*id);
+    contents.files.push_back(std::move(entry));
+  }
+  std::sort(contents.compact_ids.begin(), contents.compact_ids.end());
+  return contents;
+}
+
+Result<int> CompactibleLog::Interval() {
+  {
+    std::lock_guard lock(mutex_);
+    if (interval_) return *interval_;
+  }
+  ARROW_ASSIGN_OR_RAISE(const Contents contents, ListContents());
+  std::lock_guard lock(mutex_);
+  interval_ = CompactInterval(contents.compact_ids, options_.compact_interval);
+  return *interval_;
+}
+
+std::string CompactibleLog::PathOf(int64_t id, int interval) const {
+  return fs::Join(directory_, fmt::format("{}{}", id, IsCompactionId(id, interval) ? kCompactSuffix : ""));
 }
 
 Result<bool> CompactibleLog::Add(int64_t id, const std::vector<std::string>& lines, const std::function<bool(const std::string&)>& keep) {
-  ARROW_ASSIGN_OR_RAISE(LogIds ids, ListLog(file_system_, directory_));
-  // An entry of this very id is either somebody else's or what a failed call of ours left; CreateIfAbsent tells which. It must not sway the interval.
-  std::erase(ids.compact, id);
-  const bool compacts = IsCompactionId(id, CompactInterval(ids.compact, options_.compact_interval));
-  std::string text(kHeader);
-  if (compacts && id > 0) {
-    ARROW_ASSIGN_OR_RAISE(const auto earlier, ReadUpTo(file_system_, directory_, ids, id - 1));
-    for (const std::string& line : earlier) {
-      if (!keep || keep(line)) text += '\n' + line;
-    }
+  ARROW_ASSIGN_OR_RAISE(const int interval, Interval());
+  std::vector<std::string> all;
+  if (IsCompactionId(id, interval)) {
+    ARROW_ASSIGN_OR_RAISE(all, LinesToCompact(id, interval, keep));
   }
-  for (const std::string& line : lines) text += '\n' + line;
-  // The other kind of name would be the same entry too.
-  ARROW_ASSIGN_OR_RAISE(const auto other, file_system_.Stat(PathOf(directory_, id, !compacts)));
-  if (other) return false;
-  ARROW_ASSIGN_OR_RAISE(const fs::CreateOutcome outcome, file_system_.CreateIfAbsent(PathOf(directory_, id, compacts), text));
-  return outcome == fs::CreateOutcome::kCreated;
+  all.insert(all.end(), lines.begin(), lines.end());
+  const Result<fs::CreateOutcome> outcome = file_system_.CreateIfAbsent(PathOf(id, interval), PrintLogLines(all));
+  if (!outcome.ok()) {
+    std::lock_guard lock(mutex_);
+    durable_ = false;
+    return outcome.status();
+  }
+  return *outcome == fs::CreateOutcome::kCreated;
+}
+
+Result<std::vector<std::string>> CompactibleLog::LinesToCompact(int64_t id, int interval, const std::function<bool(const std::string&)>& keep) {
+  ARROW_ASSIGN_OR_RAISE(std::vector<std::string> lines, ReadRange(std::max<int64_t>(0, id - interval), id - 1, interval));
+  if (keep) std::erase_if(lines, [&](const std::string& line) { return !keep(line); });
+  return lines;
 }
 
 Result<std::optional<std::vector<std::string>>> CompactibleLog::Get(int64_t id) {
-  for (const bool is_compact : {false, true}) {
-    Result<std::vector<std::string>> lines = ReadLines(file_system_, PathOf(directory_, id, is_compact));
-    if (lines.ok()) return std::optional(std::move(*lines));
-    if (!fs::IsNotFound(lines.status())) return lines.status();
+  ARROW_ASSIGN_OR_RAISE(const int interval, Interval());
+  const std::string path = PathOf(id, interval);
+  const Result<std::string> text = file_system_.Read(path);
+  if (!text.ok()) {
+    if (fs::IsNotFound(text.status())) return std::optional<std::vector<std::string>>();
+    return text.status();
   }
-  return std::nullopt;
+  Result<std::vector<std::string>> lines = ParseLogLines(*text);
+  if (!lines.ok()) return internal::InFile(lines.status(), path);
+  return std::optional<std::vector<std::string>>(std::move(*lines));
+}
+
+Result<std::vector<std::string>> CompactibleLog::ReadRange(int64_t first, int64_t last, int interval) {
+  std::vector<std::string> all;
+  for (int64_t id = first; id <= last; ++id) {
+    ARROW_ASSIGN_OR_RAISE(std::optional<std::vector<std::string>> lines, Get(id));
+    if (!lines) {
+      const std::string path = PathOf(id, interval);
+      return ExternalError("TIDEMILL_LOG_ENTRY_MISSING",
+                           "batches ({}) don't exist (startId: {}, endId: {}): {} is missing, and what it says is needed. Restore the file from a copy; "
+                           "if there is none, start with a new checkpoint folder (and, for the log of a file sink, a new output folder)",
+                           id, first, last, path)
+          .Path(path);
+    }
+    std::move(lines->begin(), lines->end(), std::back_inserter(all));
+  }
+  return all;
 }
 
 Result<std::vector<std::string>> CompactibleLog::AllLines() {
-  ARROW_ASSIGN_OR_RAISE(const LogIds ids, ListLog(file_system_, directory_));
-  const std::optional<int64_t> latest = ids.Latest();
-  if (!latest) return std::vector<std::string>{};
-  return ReadUpTo(file_system_, directory_, ids, *latest);
+  ARROW_ASSIGN_OR_RAISE(const std::optional<int64_t> latest, LatestId());
+  if (!latest) return std::vector<std::string>();
+  ARROW_ASSIGN_OR_RAISE(const int interval, Interval());
+  return ReadRange(FirstInForce(*latest, interval), *latest, interval);
 }
 
 Result<std::optional<int64_t>> CompactibleLog::LatestId() {
-  ARROW_ASSIGN_OR_RAISE(const LogIds ids, ListLog(file_system_, directory_));
-  return ids.Latest();
+  ARROW_ASSIGN_OR_RAISE(const Contents contents, ListContents());
+  if (contents.ids.empty()) return std::optional<int64_t>();
+  const int64_t latest = *std::max_element(contents.ids.begin(), contents.ids.end());
+  ARROW_RETURN_NOT_OK(MakeDurable(latest));
+  return std::optional<int64_t>(latest);
+}
+
+Status CompactibleLog::MakeDurable(int64_t latest_id) {
+  {
+    std::lock_guard lock(mutex_);
+    if (durable_) return Status::OK();
+  }
+  ARROW_ASSIGN_OR_RAISE(const int interval, Interval());
+  std::vector<std::string> paths;
+  for (int64_t id = FirstInForce(latest_id, interval); id <= latest_id; ++id) {
+    const std::string path = PathOf(id, interval);
+    // A hole is found, and named, by whoever reads the log.
+    ARROW_ASSIGN_OR_RAISE(const auto info, file_system_.Stat(path));
+    if (info) paths.push_back(path);
+  }
+  ARROW_RETURN_NOT_OK(file_system_.MakeDurable(paths));
+  std::lock_guard lock(mutex_);
+  durable_ = true;
+  return Status::OK();
 }
 
 Status CompactibleLog::DeleteExpired(int64_t latest_id) {
-  if (!options_.deletion) return Status::OK();
-  ARROW_ASSIGN_OR_RAISE(const LogIds ids, ListLog(file_system_, directory_));
-  const int64_t interval = CompactInterval(ids.compact, options_.compact_interval);
-  const int64_t kept_from = latest_id + 1 - options_.min_batches_to_retain;
-  if (interval > kept_from) return Status::OK();
-  // The compact file below the oldest entry that is kept holds all that comes before, itself included.
-  const int64_t limit = kept_from - kept_from % interval - 1;
-  const int64_t oldest_ms = clock_.NowMs() - options_.cleanup_delay_ms;
-  for (const bool is_compact : {false, true}) {
-    for (const int64_t id : is_compact ? ids.compact : ids.plain) {
-      if (id >= limit) break;
-      const std::string path = PathOf(directory_, id, is_compact);
-      ARROW_ASSIGN_OR_RAISE(const auto info, file_system_.Stat(path));
-      if (info && info->modified_ms < oldest_ms) ARROW_RETURN_NOT_OK(file_system_.Remove(path));
-    }
+  ARROW_ASSIGN_OR_RAISE(const int interval, Interval());
+  // Everything up to the compact file before the oldest batch to retain is in that file.
+  const int64_t oldest_retained = latest_id + 1 - options_.min_batches_to_retain;
+  if (!options_.deletion || oldest_retained < interval) return Status::OK();
+  const int64_t limit = oldest_retained - oldest_retained % interval - 1;
+  ARROW_ASSIGN_OR_RAISE(const Contents contents, ListContents());
+  const int64_t now_ms = clock_.NowMs();
+  for (size_t i = 0; i < contents.files.size(); ++i) {
+    const fs::FileInfo& file = contents.files[i];
+    if (contents.ids[i] >= limit || file.modified_ms > now_ms - options_.cleanup_delay_ms) continue;
+    ARROW_RETURN_NOT_OK(file_system_.Remove(fs::Join(directory_, file.name)));
   }
   return Status::OK();
 }

@@ -1,9 +1,8 @@
 #include "checkpoint/query_metadata.h"
 
-#include <sys/utsname.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <array>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
@@ -13,50 +12,52 @@ namespace tidemill::checkpoint {
 
 namespace {
 
-constexpr size_t kUuidLength = 36;
+using Json = nlohmann::ordered_json;
 
-/// What a second process is told about the first.
+/// Who holds the lock, for the person whose query is refused: "host alpha, pid 4711, started 2026-03-01T10:00:00Z".
 std::string DescribeThisProcess() {
-  utsname names{};
-  const std::string host = uname(&names) == 0 ? names.nodename : "an unknown host";
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char started[32];
-  std::strftime(started, sizeof(started), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return fmt::format("host {}, pid {}, started {}", host, getpid(), started);
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {"unknown"};
+  static const std::time_t started = std::time(nullptr);
+  std::tm utc = {};
+  ::gmtime_r(&started, &utc);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return fmt::format("host {}, pid {}, started {}", host.data(), ::getpid(), text.data());
 }
 
 }  // namespace
 
 Result<std::optional<std::string>> ReadQueryId(fs::FileSystem& file_system, const Layout& layout) {
-  Result<std::string> text = file_system.Read(layout.metadata());
+  const Result<std::string> text = file_system.Read(layout.metadata());
   if (!text.ok()) {
-    if (fs::IsNotFound(text.status())) return std::nullopt;
+    if (fs::IsNotFound(text.status())) return std::optional<std::string>();
     return text.status();
   }
-  auto parsed = internal::ParseObject(*text, "the query's metadata");
-  if (!parsed.ok()) return internal::InFile(parsed.status(), layout.metadata());
-  const auto id = parsed->find("id");
-  if (id == parsed->end() || !id->is_string() || id->get<std::string>().size() != kUuidLength) {
-    return internal::InFile(ExternalError("TIDEMILL_MALFORMED_LOG", "it has no query id"), layout.metadata());
+  const Json object = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  const bool found = object.is_object() && object.contains("id") && object["id"].is_string() && !object["id"].get<std::string>().empty();
+  if (!found) {
+    return internal::InFile(ExternalError("TIDEMILL_MALFORMED_LOG", "expected a JSON object with the query's id, found \"{}\"", text->substr(0, 80)),
+                            layout.metadata());
   }
-  return std::optional(id->get<std::string>());
+  return std::optional<std::string>(object["id"].get<std::string>());
 }
 
 Status WriteQueryId(fs::FileSystem& file_system, const Layout& layout, const std::string& id) {
-  nlohmann::ordered_json metadata;
-  metadata["id"] = id;
-  ARROW_ASSIGN_OR_RAISE(const fs::CreateOutcome outcome, file_system.CreateIfAbsent(layout.metadata(), metadata.dump()));
+  Json object;
+  object["id"] = id;
+  ARROW_ASSIGN_OR_RAISE(const std::string text, internal::PrintJson(object));
+  ARROW_ASSIGN_OR_RAISE(const fs::CreateOutcome outcome, file_system.CreateIfAbsent(layout.metadata(), text));
   if (outcome == fs::CreateOutcome::kCreated) return Status::OK();
-  return ExternalError("CONCURRENT_STREAM_LOG_UPDATE", "Another query has written {}. Only one query at a time may use a checkpoint; stop the other one.",
-                       layout.metadata())
+  return ExternalError("CONCURRENT_QUERY",
+                       "{} appeared while this query was starting: another query uses the checkpoint folder {}. Only one query at a time may use a "
+                       "checkpoint; stop the other one, then start this one again",
+                       layout.metadata(), layout.root)
       .Path(layout.metadata());
 }
 
 Result<std::unique_ptr<fs::FileLock>> LockCheckpoint(fs::FileSystem& file_system, const Layout& layout) {
-  ARROW_RETURN_NOT_OK(file_system.CreateDirectories(layout.fence()));
-  return file_system.Lock(layout.fence() + "/lock", DescribeThisProcess());
+  return file_system.Lock(fs::Join(layout.fence(), "lock"), DescribeThisProcess());
 }
 
 }  // namespace tidemill::checkpoint

@@ -2,6 +2,7 @@
 
 // R/metadata, the query's id, and the shape of a checkpoint folder: paths are spelled here and nowhere else.
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -25,7 +26,7 @@ struct Layout {
 Result<std::optional<std::string>> ReadQueryId(fs::FileSystem& file_system, const Layout& layout);
 /// Create R/metadata with `id`; durable on return.
 Status WriteQueryId(fs::FileSystem& file_system, const Layout& layout, const std::string& id);
-/// Take R/_fence/lock; the error names host, pid and start time of the process that has it.
+/// Take R/_fence/lock, for the life of the handle; the error names host, pid and start time of the process that has it.
 Result<std::unique_ptr<fs::FileLock>> LockCheckpoint(fs::FileSystem& file_system, const Layout& layout);
 
 }  // namespace tidemill::checkpoint

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/status.h"
+#include "checkpoint/query_metadata.h"
+#include "fs/file_system.h"
 
 namespace tidemill::checkpoint {
 
@@ -22,6 +24,11 @@ struct RecoveryPlan {
   std::optional<int64_t> start_offsets_of;  ///< entry whose offsets are the start; nullopt: from the beginning
   bool commits_behind = false;              ///< commit log more than one behind: Spark warns and goes on, so do we
 };
+
+/// Make durable what the recovery relies on: the query id, the last two offset entries and the last commit entry. A process that was killed may have left
+/// them visible and yet not on disk; a commit that outlived its offsets in a power cut could not be recovered from. Where Spark was the last writer,
+/// which syncs nothing, that is the whole checkpoint. Call it under the lock, before the plan is acted on.
+Status MakeRecoveryDurable(fs::FileSystem& file_system, const Layout& layout);
 
 /// Errors: a last offset entry whose predecessor is missing ("batch N-1 doesn't exist"), a commit above the last offset (CONCURRENT_STREAM_LOG_UPDATE),
 /// with what to do about it.
