@@ -160,10 +160,10 @@ TEST_F(MemoryStoreTest, AgreesWithAPlainMapUnderRandomBatches) {
   std::mt19937_64 random(20261201);
   auto store = Make();
   std::map<std::string, std::string> model;
-  for (int batch = 0; batch < 40; ++batch) {
+  for (int batch = 0; batch < 30; ++batch) {
     std::map<std::string, std::string> next = model;
-    for (int i = 0; i < 3000; ++i) {
-      const std::string key = std::to_string(random() % 20'000 + static_cast<uint64_t>(batch) * 500);
+    for (int i = 0; i < 1500; ++i) {
+      const std::string key = std::to_string(random() % 8'000 + static_cast<uint64_t>(batch) * 500);
       const RowSlot slot = TouchOne(*store, key);
       if (random() % 5 == 0) {
         ASSERT_TRUE(store->Remove(slot).ok());
