@@ -4,7 +4,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
 namespace tidemill::testing {
@@ -13,48 +12,29 @@ namespace {
 
 bool Matches(const std::string& pattern, const std::string& path) { return ::fnmatch(pattern.c_str(), path.c_str(), 0) == 0; }
 
-bool IsCrash(FaultAction action) { return action == FaultAction::kCrashBefore || action == FaultAction::kCrashAfter; }
-
 }  // namespace
 
-std::string_view NameOf(CallKind kind) {
-  constexpr std::array<std::string_view, 20> kNames = {
-      "open",  "create", "read",  "pread",         "write",  "fsync", "close", "link", "renameat2", "rename",
-      "unlink", "mkdir",  "rmdir", "fsync folder", "syncfs", "stat device", "stat",  "list", "lock",      "write lock"};
-  return kNames.at(static_cast<size_t>(kind));
-}
-
-bool IsSync(CallKind kind) { return kind == CallKind::kFsync || kind == CallKind::kSyncDirectory || kind == CallKind::kSyncFileSystem; }
+bool IsSync(const Call& call) { return call.kind == "fsync" || call.kind == "syncdir" || call.kind == "syncfs"; }
 
 std::string Call::ToString() const {
-  return fmt::format("#{} {} {}{}{} = {}", index, NameOf(kind), path, to.empty() ? "" : " -> ", to, result);
+  return fmt::format("#{} {} {}{}{} = {}", index, kind, path, to.empty() ? "" : " -> ", to, result);
 }
 
-void SimulatedDisk::SetFault(Fault fault) {
+void SimulatedDisk::Inject(FaultRule rule) {
   std::lock_guard lock(mutex_);
-  const int64_t skip = fault.skip;
-  faults_.push_back({std::move(fault), skip, false});
+  const int64_t skip = rule.skip;
+  rules_.push_back({std::move(rule), skip, false});
 }
 
 void SimulatedDisk::ClearFaults() {
   std::lock_guard lock(mutex_);
-  faults_.clear();
+  rules_.clear();
   fired_ = 0;
 }
 
 int64_t SimulatedDisk::fired() const {
   std::lock_guard lock(mutex_);
   return fired_;
-}
-
-void SimulatedDisk::DisableSync(CallKind kind, std::string pattern) {
-  std::lock_guard lock(mutex_);
-  disabled_syncs_.emplace_back(kind, std::move(pattern));
-}
-
-void SimulatedDisk::EnableSyncs() {
-  std::lock_guard lock(mutex_);
-  disabled_syncs_.clear();
 }
 
 int64_t SimulatedDisk::swallowed() const {
@@ -82,13 +62,13 @@ void SimulatedDisk::Reboot(Survival survival, uint64_t seed) {
   image_.Crash(survival, seed);
   descriptors_.clear();
   locked_.clear();
-  faults_.clear();
+  rules_.clear();
   crashed_ = false;
 }
 
-std::vector<Call> SimulatedDisk::calls() const {
+std::vector<Call> SimulatedDisk::log() const {
   std::lock_guard lock(mutex_);
-  return calls_;
+  return log_;
 }
 
 int64_t SimulatedDisk::call_count() const {
@@ -98,7 +78,7 @@ int64_t SimulatedDisk::call_count() const {
 
 void SimulatedDisk::ResetCalls() {
   std::lock_guard lock(mutex_);
-  calls_.clear();
+  log_.clear();
   call_count_ = 0;
 }
 
@@ -148,33 +128,29 @@ int64_t SimulatedDisk::NextMs() {
   return last_ms_;
 }
 
-SimulatedDisk::ArmedFault* SimulatedDisk::Match(const Call& call) {
-  for (ArmedFault& armed : faults_) {
-    const Fault& fault = armed.fault;
+const FaultRule* SimulatedDisk::Match(const Call& call) {
+  for (ArmedRule& armed : rules_) {
+    const FaultRule& rule = armed.rule;
+    const bool lasts = rule.fault == Fault::kFailFrom;
     if (armed.spent) continue;
-    if (fault.index >= 0 && (fault.from_now_on ? call.index < fault.index : call.index != fault.index)) continue;
-    if (fault.kind && *fault.kind != call.kind) continue;
-    if (!Matches(fault.path, call.path) && (call.to.empty() || !Matches(fault.path, call.to))) continue;
+    if (rule.call >= 0 && (lasts ? call.index < rule.call : call.index != rule.call)) continue;
+    if (!Matches(rule.kind, call.kind)) continue;
+    if (!Matches(rule.path, call.path) && (call.to.empty() || !Matches(rule.path, call.to))) continue;
+    if (rule.fault == Fault::kShortWrite && call.kind != "write") continue;
     if (armed.left_to_skip > 0) {
       --armed.left_to_skip;
       continue;
     }
-    armed.spent = !fault.from_now_on;
-    return &armed;
+    armed.spent = !lasts;
+    return &rule;
   }
   return nullptr;
 }
 
-bool SimulatedDisk::Swallows(const Call& call) {
-  if (!IsSync(call.kind)) return false;
-  return std::any_of(disabled_syncs_.begin(), disabled_syncs_.end(),
-                     [&](const auto& disabled) { return disabled.first == call.kind && Matches(disabled.second, call.path); });
-}
-
 // A failed sync of data drops it; see DiskImage::LoseUnsynced(). A folder's names are metadata: a file system journals them or stops.
 void SimulatedDisk::Damage(const Call& call) {
-  if (call.kind == CallKind::kSyncFileSystem) image_.LoseUnsyncedOnDevice(call.path);
-  if (call.kind == CallKind::kFsync) {
+  if (call.kind == "syncfs") image_.LoseUnsyncedOnDevice(call.path);
+  if (call.kind == "fsync") {
     if (const DiskImage::Id id = image_.Find(call.path); id >= 0) image_.LoseUnsynced(id);
   }
 }
@@ -182,35 +158,46 @@ void SimulatedDisk::Damage(const Call& call) {
 template <typename Work>
 int64_t SimulatedDisk::Perform(const Call& call, Work&& work) {
   const auto carry_out = [&]() -> int64_t {
-    if (!Swallows(call)) return work();
+    if (!IsSync(call) || !ignore_sync || !ignore_sync(call)) return work();
     ++swallowed_;
     return 0;
   };
-  ArmedFault* armed = Match(call);
-  if (armed == nullptr) return carry_out();
-  const FaultAction action = armed->fault.action;
-  if (action == FaultAction::kShortWrite && call.kind != CallKind::kWrite) return carry_out();
+  const FaultRule* rule = Match(call);
+  if (rule == nullptr) return carry_out();
   ++fired_;
-  if (action == FaultAction::kShortWrite) {
-    halve_write_ = true;
-    const int64_t result = work();
-    halve_write_ = false;
-    return result;
+  switch (rule->fault) {
+    case Fault::kFailOnce:
+    case Fault::kFailFrom:
+      Damage(call);
+      break;
+    case Fault::kFailAfter:
+      carry_out();
+      break;
+    case Fault::kShortWrite: {
+      halve_write_ = true;
+      const int64_t result = work();
+      halve_write_ = false;
+      return result;
+    }
+    case Fault::kCrashBefore:
+      crashed_ = true;
+      break;
+    case Fault::kCrashAfter:
+      carry_out();
+      crashed_ = true;
+      break;
   }
-  if (action == FaultAction::kFail) Damage(call);
-  if (action == FaultAction::kFailAfter || action == FaultAction::kCrashAfter) carry_out();
-  if (IsCrash(action)) crashed_ = true;
-  return -armed->fault.error;
+  return -rule->error;
 }
 
 template <typename Work>
-int64_t SimulatedDisk::Make(CallKind kind, const std::string& path, const std::string& to, Work&& work) {
-  Call call{call_count_, kind, path, to, -EIO};
+int64_t SimulatedDisk::Make(std::string_view kind, const std::string& path, const std::string& to, Work&& work) {
+  Call call{call_count_, std::string(kind), path, to, -EIO};
   // A dead process makes no calls; its threads and destructors may still try.
   if (crashed_) return -EIO;
   ++call_count_;
   call.result = Perform(call, work);
-  if (record_) calls_.push_back(call);
+  if (record_) log_.push_back(call);
   return call.result;
 }
 
@@ -227,7 +214,7 @@ int SimulatedDisk::NewDescriptor(DiskImage::Id inode, const std::string& path, b
 
 int SimulatedDisk::OpenForRead(const std::string& path) {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(Make(CallKind::kOpenForRead, path, "", [&]() -> int64_t {
+  return static_cast<int>(Make("open", path, "", [&]() -> int64_t {
     const DiskImage::Id id = image_.Find(path);
     return id < 0 ? id : NewDescriptor(id, path, /*lock=*/false);
   }));
@@ -235,7 +222,7 @@ int SimulatedDisk::OpenForRead(const std::string& path) {
 
 int SimulatedDisk::CreateExclusive(const std::string& path) {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(Make(CallKind::kCreateExclusive, path, "", [&]() -> int64_t {
+  return static_cast<int>(Make("create", path, "", [&]() -> int64_t {
     const DiskImage::Id id = image_.CreateFile(path, NextMs());
     return id < 0 ? id : NewDescriptor(id, path, /*lock=*/false);
   }));
@@ -243,7 +230,7 @@ int SimulatedDisk::CreateExclusive(const std::string& path) {
 
 int64_t SimulatedDisk::ReadAt(int fd, char* buffer, int64_t size, int64_t offset) {
   std::lock_guard lock(mutex_);
-  return Make(CallKind::kReadAt, PathOf(fd), "", [&]() -> int64_t {
+  return Make("pread", PathOf(fd), "", [&]() -> int64_t {
     const auto found = descriptors_.find(fd);
     if (found == descriptors_.end()) return -EBADF;
     if (image_.IsDirectory(found->second.inode)) return -EISDIR;
@@ -257,7 +244,7 @@ int64_t SimulatedDisk::ReadAt(int fd, char* buffer, int64_t size, int64_t offset
 
 int64_t SimulatedDisk::Read(int fd, char* buffer, int64_t size) {
   std::lock_guard lock(mutex_);
-  return Make(CallKind::kRead, PathOf(fd), "", [&]() -> int64_t {
+  return Make("read", PathOf(fd), "", [&]() -> int64_t {
     const auto found = descriptors_.find(fd);
     if (found == descriptors_.end()) return -EBADF;
     Descriptor& descriptor = found->second;
@@ -284,7 +271,7 @@ int64_t SimulatedDisk::Store(Descriptor& descriptor, std::string_view bytes) {
 
 int64_t SimulatedDisk::Write(int fd, std::string_view bytes) {
   std::lock_guard lock(mutex_);
-  return Make(CallKind::kWrite, PathOf(fd), "", [&]() -> int64_t {
+  return Make("write", PathOf(fd), "", [&]() -> int64_t {
     const auto found = descriptors_.find(fd);
     return found == descriptors_.end() ? -EBADF : Store(found->second, bytes);
   });
@@ -292,7 +279,7 @@ int64_t SimulatedDisk::Write(int fd, std::string_view bytes) {
 
 int SimulatedDisk::Fsync(int fd) {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(Make(CallKind::kFsync, PathOf(fd), "", [&]() -> int64_t {
+  return static_cast<int>(Make("fsync", PathOf(fd), "", [&]() -> int64_t {
     const auto found = descriptors_.find(fd);
     if (found == descriptors_.end()) return -EBADF;
     image_.Sync(found->second.inode);
@@ -302,7 +289,7 @@ int SimulatedDisk::Fsync(int fd) {
 
 int SimulatedDisk::Close(int fd) {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(Make(CallKind::kClose, PathOf(fd), "", [&]() -> int64_t {
+  return static_cast<int>(Make("close", PathOf(fd), "", [&]() -> int64_t {
     const auto found = descriptors_.find(fd);
     if (found == descriptors_.end()) return -EBADF;
     if (found->second.lock) locked_.erase(found->second.inode);
@@ -313,37 +300,37 @@ int SimulatedDisk::Close(int fd) {
 
 int SimulatedDisk::Link(const std::string& from, const std::string& to) {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(Make(CallKind::kLink, from, to, [&]() -> int64_t { return image_.Link(from, to); }));
+  return static_cast<int>(Make("link", from, to, [&]() -> int64_t { return image_.Link(from, to); }));
 }
 
 int SimulatedDisk::RenameExclusive(const std::string& from, const std::string& to) {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(Make(CallKind::kRenameExclusive, from, to, [&]() -> int64_t { return image_.Rename(from, to, /*exclusive=*/true); }));
+  return static_cast<int>(Make("renameat2", from, to, [&]() -> int64_t { return image_.Rename(from, to, /*exclusive=*/true); }));
 }
 
 int SimulatedDisk::Rename(const std::string& from, const std::string& to) {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(Make(CallKind::kRename, from, to, [&]() -> int64_t { return image_.Rename(from, to, /*exclusive=*/false); }));
+  return static_cast<int>(Make("rename", from, to, [&]() -> int64_t { return image_.Rename(from, to, /*exclusive=*/false); }));
 }
 
 int SimulatedDisk::Unlink(const std::string& path) {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(Make(CallKind::kUnlink, path, "", [&]() -> int64_t { return image_.Unlink(path); }));
+  return static_cast<int>(Make("unlink", path, "", [&]() -> int64_t { return image_.Unlink(path); }));
 }
 
 int SimulatedDisk::MakeDirectory(const std::string& path) {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(Make(CallKind::kMakeDirectory, path, "", [&]() -> int64_t { return image_.MakeDirectory(path, NextMs()); }));
+  return static_cast<int>(Make("mkdir", path, "", [&]() -> int64_t { return image_.MakeDirectory(path, NextMs()); }));
 }
 
 int SimulatedDisk::RemoveDirectory(const std::string& path) {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(Make(CallKind::kRemoveDirectory, path, "", [&]() -> int64_t { return image_.RemoveDirectory(path); }));
+  return static_cast<int>(Make("rmdir", path, "", [&]() -> int64_t { return image_.RemoveDirectory(path); }));
 }
 
 int SimulatedDisk::SyncDirectory(const std::string& path) {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(Make(CallKind::kSyncDirectory, path, "", [&]() -> int64_t {
+  return static_cast<int>(Make("syncdir", path, "", [&]() -> int64_t {
     const DiskImage::Id id = image_.Find(path);
     if (id < 0) return id;
     if (!image_.IsDirectory(id)) return -ENOTDIR;
@@ -354,7 +341,7 @@ int SimulatedDisk::SyncDirectory(const std::string& path) {
 
 int SimulatedDisk::SyncFileSystem(const std::string& path) {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(Make(CallKind::kSyncFileSystem, path, "", [&]() -> int64_t {
+  return static_cast<int>(Make("syncfs", path, "", [&]() -> int64_t {
     const DiskImage::Id id = image_.Find(path);
     if (id < 0) return id;
     image_.SyncDevice(path);
@@ -364,7 +351,7 @@ int SimulatedDisk::SyncFileSystem(const std::string& path) {
 
 int64_t SimulatedDisk::Device(const std::string& path) {
   std::lock_guard lock(mutex_);
-  return Make(CallKind::kDevice, path, "", [&]() -> int64_t {
+  return Make("device", path, "", [&]() -> int64_t {
     const DiskImage::Id id = image_.Find(path);
     return id < 0 ? id : image_.Device(path);
   });
@@ -372,17 +359,17 @@ int64_t SimulatedDisk::Device(const std::string& path) {
 
 int SimulatedDisk::Stat(const std::string& path, fs::FileInfo* info) {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(Make(CallKind::kStat, path, "", [&]() -> int64_t { return image_.Stat(path, info); }));
+  return static_cast<int>(Make("stat", path, "", [&]() -> int64_t { return image_.Stat(path, info); }));
 }
 
 int SimulatedDisk::List(const std::string& path, std::vector<fs::FileInfo>* entries) {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(Make(CallKind::kList, path, "", [&]() -> int64_t { return image_.List(path, entries); }));
+  return static_cast<int>(Make("list", path, "", [&]() -> int64_t { return image_.List(path, entries); }));
 }
 
 int SimulatedDisk::OpenLocked(const std::string& path) {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(Make(CallKind::kOpenLocked, path, "", [&]() -> int64_t {
+  return static_cast<int>(Make("lock", path, "", [&]() -> int64_t {
     DiskImage::Id id = image_.Find(path);
     if (id == -ENOENT) id = image_.CreateFile(path, NextMs());
     if (id < 0) return id;
@@ -393,7 +380,7 @@ int SimulatedDisk::OpenLocked(const std::string& path) {
 
 int SimulatedDisk::WriteLocked(int fd, std::string_view bytes) {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(Make(CallKind::kWriteLocked, PathOf(fd), "", [&]() -> int64_t {
+  return static_cast<int>(Make("writelock", PathOf(fd), "", [&]() -> int64_t {
     const auto found = descriptors_.find(fd);
     if (found == descriptors_.end()) return -EBADF;
     image_.Replace(found->second.inode, bytes, NextMs());

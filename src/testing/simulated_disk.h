@@ -5,9 +5,9 @@
 //
 //   SimulatedDisk disk;
 //   auto files = fs::MakeLocalFileSystem(disk);
-//   disk.SetFault({.action = FaultAction::kCrashAfter, .index = k});   // the walk: k = 0, 1, … until fired() stays 0
-//   … run; everything fails from call k on, until …
-//   disk.Reboot(Survival::kSeededSubset, seed);                        // … and run again, over what survived
+//   disk.Inject(Fault::kCrashAfter, k);           // the walk: k = 0, 1, … until fired() stays 0
+//   … run; everything fails after call k, until …
+//   disk.Reboot(Survival::kSeededSubset, seed);   // … and run again, over what survived
 //
 // Calls are numbered from 0 since construction or the last ResetCalls(). One thread makes the numbers reproducible; with several, select by kind and
 // path instead. Temporary names hold a fresh UUID, so patterns for them need a `*`.
@@ -27,41 +27,38 @@
 
 namespace tidemill::testing {
 
-enum class CallKind {
-  kOpenForRead, kCreateExclusive, kRead, kReadAt, kWrite, kFsync, kClose, kLink, kRenameExclusive, kRename, kUnlink, kMakeDirectory, kRemoveDirectory,
-  kSyncDirectory, kSyncFileSystem, kDevice, kStat, kList, kOpenLocked, kWriteLocked,
-};
-
-/// "kFsync" as "fsync", for tables and messages.
-std::string_view NameOf(CallKind kind);
-bool IsSync(CallKind kind);
-
-/// One system call as it was made. `path` of a call on a descriptor is the path it was opened by.
+/// One system call as it was made.
 struct Call {
   int64_t index = 0;
-  CallKind kind = CallKind::kStat;
-  std::string path;
-  std::string to;      ///< kLink, kRename, kRenameExclusive: the second path.
+  /// "open", "create", "read", "pread", "write", "fsync", "close", "link", "renameat2", "rename", "unlink", "mkdir", "rmdir", "syncdir", "syncfs", "device",
+  /// "stat", "list", "lock" or "writelock".
+  std::string kind;
+  std::string path;    ///< Of a call on a descriptor: the path it was opened by.
+  std::string to;      ///< "link", "rename", "renameat2": the second path.
   int64_t result = 0;  ///< What the caller saw.
+
   std::string ToString() const;
 };
 
-enum class FaultAction {
-  kFail,        ///< not carried out, `error` reported
-  kFailAfter,   ///< carried out, `error` reported all the same: the answer was lost
-  kShortWrite,  ///< kWrite takes half of the bytes and says so
+bool IsSync(const Call& call);
+
+/// What happens to a call.
+enum class Fault {
+  kFailOnce,    ///< not carried out, an error reported
+  kFailFrom,    ///< the same, for the call and all later ones
+  kFailAfter,   ///< carried out, an error reported all the same: the answer was lost
+  kShortWrite,  ///< "write" takes half of the bytes and says so
   kCrashBefore,
   kCrashAfter,
 };
 
-/// Which calls, and what happens to them. A call has to pass all of index, kind and path; of those, `skip` pass unharmed.
-struct Fault {
-  FaultAction action = FaultAction::kFail;
-  int error = 5;               ///< EIO; positive.
-  bool from_now_on = false;    ///< The call and all later ones (with an index: whatever they are); else the one call.
-  int64_t index = -1;          ///< -1: any.
-  std::optional<CallKind> kind;
-  std::string path = "*";      ///< Shell pattern over `path` or `to`; `*` matches slashes too.
+/// Which calls a fault acts on. A call has to pass all of index, kind and path; of those, `skip` pass unharmed.
+struct FaultRule {
+  Fault fault = Fault::kFailOnce;
+  int error = 5;              ///< EIO; positive.
+  int64_t call = -1;          ///< Number of the call (kFailFrom: of the first); -1: any.
+  std::string kind = "*";     ///< Shell pattern.
+  std::string path = "*";     ///< Shell pattern over `path` or `to`; `*` matches slashes too.
   int64_t skip = 0;
 };
 
@@ -71,13 +68,13 @@ class SimulatedDisk final : public fs::SystemCalls {
   SimulatedDisk() = default;
 
   // Faults. Several may be set; the first that fits a call acts.
-  void SetFault(Fault fault);
+  void Inject(FaultRule rule);
+  void Inject(Fault fault, int64_t call) { Inject(FaultRule{.fault = fault, .call = call}); }
   void ClearFaults();
   /// How many calls a fault has acted on since ClearFaults().
   int64_t fired() const;
-  /// From now on sync calls of `kind` on paths that match `pattern` say OK and do nothing, across reboots: is that sync needed?
-  void DisableSync(CallKind kind, std::string pattern);
-  void EnableSyncs();
+  /// Sync calls for which this is true say OK and do nothing, across reboots: is that sync needed? Set it while no thread uses the disk.
+  std::function<bool(const Call&)> ignore_sync;
   /// How many sync calls were swallowed.
   int64_t swallowed() const;
   /// Room for `bytes` more; then writes take what fits and fail with ENOSPC. nullopt: endless.
@@ -87,11 +84,11 @@ class SimulatedDisk final : public fs::SystemCalls {
   bool crashed() const;
   /// Stop the process here: every later call fails with EIO.
   void Crash();
-  /// Let a new process start on what `survival` leaves. Descriptors and locks of the old one are void, faults are cleared, disabled syncs stay so.
+  /// Let a new process start on what `survival` leaves. Descriptors and locks of the old one are void, faults are cleared, `ignore_sync` stays.
   void Reboot(Survival survival, uint64_t seed = 0);
 
   // The record.
-  std::vector<Call> calls() const;
+  std::vector<Call> log() const;
   int64_t call_count() const;
   void ResetCalls();
   /// Do not keep calls, only count them.
@@ -136,18 +133,18 @@ class SimulatedDisk final : public fs::SystemCalls {
     int64_t position = 0;
     bool lock = false;
   };
-  struct ArmedFault {
-    Fault fault;
+  struct ArmedRule {
+    FaultRule rule;
     int64_t left_to_skip = 0;
     bool spent = false;
   };
 
   /// Number and record a call, and carry out `work` unless a fault says otherwise. mutex_ is held.
   template <typename Work>
-  int64_t Make(CallKind kind, const std::string& path, const std::string& to, Work&& work);
+  int64_t Make(std::string_view kind, const std::string& path, const std::string& to, Work&& work);
   template <typename Work>
   int64_t Perform(const Call& call, Work&& work);
-  ArmedFault* Match(const Call& call);
+  const FaultRule* Match(const Call& call);
   void Damage(const Call& call);
   bool Swallows(const Call& call);
   std::string PathOf(int fd) const;
@@ -161,12 +158,11 @@ class SimulatedDisk final : public fs::SystemCalls {
   std::map<int, Descriptor> descriptors_;
   std::set<DiskImage::Id> locked_;
   int next_descriptor_ = 3;  // never used twice, so that a dead process cannot close a living one's file
-  std::vector<ArmedFault> faults_;
-  std::vector<std::pair<CallKind, std::string>> disabled_syncs_;
+  std::vector<ArmedRule> rules_;
   std::optional<int64_t> free_bytes_;
   std::function<int64_t()> now_ms_;
   int64_t last_ms_ = 1'700'000'000'000;
-  std::vector<Call> calls_;
+  std::vector<Call> log_;
   bool record_ = true;
   int64_t call_count_ = 0;
   int64_t fired_ = 0;
