@@ -78,7 +78,8 @@ Result<PlanPtr> ResolveRelation(const LogicalPlan& node, const AnalysisFrame& fr
 Result<PlanPtr> ResolveAggregate(const LogicalPlan& node, const PlanPtr& child, const AnalysisFrame& frame);
 Result<PlanPtr> ResolveHaving(const LogicalPlan& filter, const PlanPtr& aggregate, const AnalysisFrame& frame);
 Result<PlanPtr> ResolveWatermark(const LogicalPlan& node, const PlanPtr& child, const AnalysisFrame& frame);
-/// Lower the one window(…) call in `expressions`, if any: the answer is the child that computes column `window`, and the calls are replaced by it.
+/// Lower the one window(…) call in `expressions`, if any, and the window_time(…) calls: the answer is the child that computes them as columns, and
+/// the calls are replaced by these.
 Result<PlanPtr> LowerTimeWindow(const PlanPtr& child, const AnalysisFrame& frame, std::vector<expr::ExprPtr>* expressions);
 
 }  // namespace tidemill::plan

@@ -42,9 +42,13 @@ bool IsTimeWindow(std::string_view metadata_json) {
   return found != object.end() && found->is_boolean() && found->get<bool>();
 }
 
-std::string WithTimeWindow(std::string_view metadata_json) {
+std::string WithTimeWindow(std::string_view metadata_json, bool is_window) {
   nlohmann::json object = Parse(metadata_json);
-  object[kTimeWindow] = true;
+  if (is_window) {
+    object[kTimeWindow] = true;
+  } else {
+    object.erase(kTimeWindow);
+  }
   return object.dump();
 }
 

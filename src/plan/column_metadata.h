@@ -15,7 +15,7 @@ std::optional<int64_t> WatermarkDelayMs(std::string_view metadata_json);
 std::string WithWatermarkDelay(std::string_view metadata_json, std::optional<int64_t> delay_ms);
 /// Was the column made by window(…)?
 bool IsTimeWindow(std::string_view metadata_json);
-/// `metadata_json` marked as a column made by window(…).
-std::string WithTimeWindow(std::string_view metadata_json);
+/// `metadata_json` marked, or not, as a column made by window(…).
+std::string WithTimeWindow(std::string_view metadata_json, bool is_window);
 
 }  // namespace tidemill::plan

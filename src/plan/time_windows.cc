@@ -1,5 +1,7 @@
 // window(time, window [, slide [, start]]) to columns.
 //
+// Before that, window_time(w) becomes a column of its own, so that it keeps the watermark of w; window(w, …) means window(window_time(w), …).
+//
 //   tumbling:  Project [time_window(ts, w, w, start, 0) AS window, child.*]          sliding:  Filter <the time is in the window>
 //              +- Filter isnotnull(ts)                                                         +- Expand, one projection per window a time can be in
 //
@@ -41,6 +43,7 @@ struct TimeWindow {
   }
 };
 
+bool IsWindowTimeCall(const Expression& node) { return node.kind == ExprKind::kCall && node.name == "window_time" && !node.resolved(); }
 bool IsWindowCall(const Expression& node) { return node.kind == ExprKind::kCall && node.name == "window" && !node.resolved(); }
 
 Result<int64_t> Duration(const Expression& argument) {
@@ -95,7 +98,7 @@ Status CheckDurations(const TimeWindow& window) {
                    kMaxWindowsPerRow);
 }
 
-// The time argument as a timestamp: text is cast, and a window stands for its last microsecond.
+// The time argument as a timestamp: text is cast.
 Result<ExprPtr> TimeArgument(const ExprPtr& argument, const NameScope& scope, const AnalysisFrame& frame) {
   ARROW_ASSIGN_OR_RAISE(ExprPtr time, ResolveExpression(argument, scope, frame));
   switch (time->type->kind()) {
@@ -105,9 +108,6 @@ Result<ExprPtr> TimeArgument(const ExprPtr& argument, const NameScope& scope, co
     case type::Kind::kDate:
     case type::Kind::kVoid: return expr::ResolveCast(std::move(time), type::Timestamp(), false, frame.context, argument->origin);
     default: break;
-  }
-  if (time->kind == ExprKind::kAttribute && IsTimeWindow(time->metadata_json)) {
-    return expr::ResolveCall(*expr::UnresolvedCall("window_time", {}), {std::move(time)}, frame.context);
   }
   return UserError("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
                    "Cannot resolve \"window({})\" due to data type mismatch: The first parameter requires the (\"TIMESTAMP\" or \"TIMESTAMP WITHOUT TIME "
@@ -193,6 +193,62 @@ Result<PlanPtr> Sliding(const PlanPtr& child, const TimeWindow& window, const Ex
   return MakeFilter(std::move(expand), JoinConjuncts({std::move(after_start), std::move(before_end)}));
 }
 
+// Makes columns of the window_time(w) calls of one node.
+class WindowTimeColumns {
+ public:
+  WindowTimeColumns(const PlanPtr& child, const AnalysisFrame& frame) : child_(child), frame_(frame), scope_(child->output, frame.case_sensitive) {}
+
+  Result<PlanPtr> Lower(std::vector<ExprPtr>* expressions) {
+    Status failure;
+    auto replace = [&](const ExprPtr& node) -> ExprPtr {
+      bool is_time = IsWindowTimeCall(*node);
+      if (!failure.ok() || !(is_time || IsWindowCall(*node)) || node->children.empty()) return nullptr;
+      Result<ExprPtr> column = ColumnOf(node->children[0], /*must=*/is_time);
+      if (!column.ok()) failure = AtOrigin(column.status(), node->origin);
+      if (!column.ok() || *column == nullptr) return nullptr;
+      if (is_time) return *column;
+      std::vector<ExprPtr> arguments = node->children;
+      arguments[0] = *column;
+      return expr::WithChildren(node, std::move(arguments));
+    };
+    for (ExprPtr& expression : *expressions) expression = Rewrite(expression, replace);
+    ARROW_RETURN_NOT_OK(failure);
+    if (columns_.empty()) return child_;
+    std::vector<ExprPtr> all = columns_;
+    all.insert(all.end(), child_->output.begin(), child_->output.end());
+    return MakeProject(child_, std::move(all));
+  }
+
+ private:
+  // The column for window_time(argument); nullptr when the argument is no window and need not be one.
+  Result<ExprPtr> ColumnOf(const ExprPtr& argument, bool must) {
+    if (!must && argument->kind != ExprKind::kUnresolvedAttribute) return nullptr;
+    ARROW_ASSIGN_OR_RAISE(ExprPtr window, ResolveExpression(argument, scope_, frame_));
+    bool is_window = window->kind == ExprKind::kAttribute && IsTimeWindow(window->metadata_json);
+    if (!is_window && !must) return nullptr;
+    if (!is_window) {
+      std::string text = "window_time(" + window->ToString() + ")";
+      return UserError("_LEGACY_ERROR_TEMP_3101", "The input is not a correct window column: {}", text).Param("windowTime", text);
+    }
+    for (const ExprPtr& known : columns_) {
+      if (References({known}).count(window->id) > 0) return ToAttribute(known);
+    }
+    ARROW_ASSIGN_OR_RAISE(ExprPtr time, Call("window_time", {window}, frame_));
+    auto alias = std::make_shared<Expression>(*expr::UnresolvedAlias(time, time->ToSql()));
+    alias->id = expr::NewExprId();
+    alias->type = time->type;
+    alias->nullable = time->nullable;
+    alias->metadata_json = WithTimeWindow(window->metadata_json, false);
+    columns_.push_back(alias);
+    return ToAttribute(alias);
+  }
+
+  const PlanPtr& child_;
+  const AnalysisFrame& frame_;
+  NameScope scope_;
+  std::vector<ExprPtr> columns_;
+};
+
 Status RefuseSessionWindows(const std::vector<ExprPtr>& expressions) {
   for (const ExprPtr& expression : expressions) {
     bool session = AnyNode(*expression, [](const Expression& node) { return node.kind == ExprKind::kCall && node.name == "session_window"; });
@@ -203,8 +259,9 @@ Status RefuseSessionWindows(const std::vector<ExprPtr>& expressions) {
 
 }  // namespace
 
-Result<PlanPtr> LowerTimeWindow(const PlanPtr& child, const AnalysisFrame& frame, std::vector<ExprPtr>* expressions) {
+Result<PlanPtr> LowerTimeWindow(const PlanPtr& input, const AnalysisFrame& frame, std::vector<ExprPtr>* expressions) {
   ARROW_RETURN_NOT_OK(RefuseSessionWindows(*expressions));
+  ARROW_ASSIGN_OR_RAISE(PlanPtr child, WindowTimeColumns(input, frame).Lower(expressions));
   NameScope scope(child->output, frame.case_sensitive);
   std::optional<TimeWindow> window;
   ExprPtr column;
@@ -222,7 +279,7 @@ Result<PlanPtr> LowerTimeWindow(const PlanPtr& child, const AnalysisFrame& frame
     }
     if (!window) {
       window = *found;
-      std::string metadata = WithTimeWindow(found->time->kind == ExprKind::kAttribute ? found->time->metadata_json : "{}");
+      std::string metadata = WithTimeWindow(found->time->kind == ExprKind::kAttribute ? found->time->metadata_json : "{}", true);
       // The operator below drops rows without a time in every case but that of windows that overlap, where the filter comes after.
       bool nullable = found->window != found->slide;
       column = expr::Attribute(type::Field{kWindowColumn, type::WindowStruct(found->time->type), nullable, std::move(metadata)}, expr::NewExprId());

@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/config.h"
-
 namespace tidemill::sql {
 
 namespace {
@@ -23,20 +21,48 @@ constexpr std::array<std::string_view, 27> kNoImplicitAlias = {"OFFSET", "INNER"
                                                                "SORT", "CLUSTER", "DISTRIBUTE", "WATERMARK", "WITH", "IDENTIFIED", "TABLESAMPLE", "VERSION", "PIVOT",
                                                                "UNPIVOT", "DELAY", "QUALIFY", "LIKE", "RLIKE", "ILIKE"};
 
+// Words worth a hint when they are misspelled.
+constexpr std::array<std::string_view, 28> kKeywords = {"SELECT", "FROM",    "WHERE",     "GROUP",    "HAVING",   "ORDER",         "LIMIT",   "STREAM",  "STREAMING", "WATERMARK",
+                                                        "DELAY",  "CREATE",  "TABLE",     "VIEW",     "USING",    "OPTIONS",       "LOCATION", "TEMPORARY", "INTERVAL", "DISTINCT",
+                                                        "SECONDS", "MINUTES", "HOURS",    "BETWEEN",  "REPLACE",  "TBLPROPERTIES", "UNION",   "WITH"};
+
 template <size_t N>
 bool Contains(const std::array<std::string_view, N>& words, const Token& token) {
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return token.Is(word); });
 }
 
+// Slips of the finger between two words: a letter wrong, missing or too many, two letters swapped.
+size_t Slips(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+        continue;
+      }
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+    }
+  }
+  return cost[a.size()][b.size()];
+}
+
+// The keyword that a word nearly is, or "". Short words must differ by one slip only, or every name would be near to some keyword.
 std::string NearestKeyword(const Token& token) {
-  static const std::vector<std::string> kKeywords = {"SELECT", "FROM",   "WHERE",     "GROUP", "HAVING", "ORDER",     "LIMIT",   "STREAM",  "STREAMING",    "WATERMARK",
-                                                     "DELAY",  "CREATE", "TABLE",     "USING", "OPTIONS", "TEMPORARY", "INTERVAL", "DISTINCT", "TBLPROPERTIES", "SECONDS",
-                                                     "MINUTES", "HOURS", "BETWEEN", "REPLACE", "UNION", "WITH"};
-  if (token.kind != TokenKind::kWord || token.text.size() < 3) return "";
+  if (token.kind != TokenKind::kWord || token.text.size() < 4 || token.text.size() > 20) return "";
   std::string upper(token.text);
   std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  std::string nearest = NearestName(upper, kKeywords);
-  return nearest == upper ? "" : nearest;
+  std::string_view nearest;
+  size_t fewest = upper.size() < 8 ? 2 : 3;
+  for (std::string_view keyword : kKeywords) {
+    size_t slips = Slips(upper, keyword);
+    if (slips == 0) return "";
+    if (slips >= fewest) continue;
+    fewest = slips;
+    nearest = keyword;
+  }
+  return std::string(nearest);
 }
 
 }  // namespace
@@ -113,12 +139,18 @@ Result<std::string> Cursor::ExpectIdentifier() {
 }
 
 Result<std::vector<std::string>> Cursor::ExpectName() {
-  std::vector<std::string> parts;
-  do {
-    ARROW_ASSIGN_OR_RAISE(std::string part, ExpectIdentifier());
+  ARROW_ASSIGN_OR_RAISE(std::string first, ExpectIdentifier());
+  std::vector<std::string> parts = {std::move(first)};
+  while (AcceptSymbol(".")) {
+    ARROW_ASSIGN_OR_RAISE(std::string part, ExpectPart());
     parts.push_back(std::move(part));
-  } while (AcceptSymbol("."));
+  }
   return parts;
+}
+
+Result<std::string> Cursor::ExpectPart() {
+  if (Peek().kind != TokenKind::kWord && Peek().kind != TokenKind::kQuoted) return Unexpected();
+  return Next().value;
 }
 
 Token Cursor::RestOfStatement() {

@@ -30,6 +30,8 @@ class Cursor {
   Status Unexpected();
   /// An identifier: a quoted one, or any word that is not reserved.
   Result<std::string> ExpectIdentifier();
+  /// What stands behind a dot: any word will do.
+  Result<std::string> ExpectPart();
   /// Dotted identifiers.
   Result<std::vector<std::string>> ExpectName();
   bool AtIdentifier(size_t ahead = 0);

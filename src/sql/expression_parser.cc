@@ -241,9 +241,9 @@ Result<ExpressionParser::Tree> ExpressionParser::ParsePostfix() {
       ARROW_ASSIGN_OR_RAISE(type::TypePtr type, ParseType());
       ARROW_RETURN_NOT_OK(CheckHeight(++tree.height, origin));
       tree.expression = expr::UnresolvedCast(std::move(tree.expression), std::move(type), false, origin);
-    } else if (cursor_.Peek().IsSymbol(".") && cursor_.AtIdentifier(1)) {
-      cursor_.Next();
-      ARROW_ASSIGN_OR_RAISE(tree, Call("getfield", {std::move(tree), Tree{expr::LiteralString(cursor_.Next().value)}}, origin));
+    } else if (cursor_.AcceptSymbol(".")) {
+      ARROW_ASSIGN_OR_RAISE(std::string field, cursor_.ExpectPart());
+      ARROW_ASSIGN_OR_RAISE(tree, Call("getfield", {std::move(tree), Tree{expr::LiteralString(std::move(field))}}, origin));
     } else if (cursor_.Peek().IsSymbol("[")) {
       return UnsupportedSyntax("Access to an array or map by […]", cursor_.Peek().origin);
     } else {
@@ -319,7 +319,7 @@ Result<ExpressionParser::Tree> ExpressionParser::ParseNameOrCall() {
       return Tree{expr::Star(std::move(parts), origin)};
     }
     cursor_.Next();
-    ARROW_ASSIGN_OR_RAISE(std::string part, cursor_.ExpectIdentifier());
+    ARROW_ASSIGN_OR_RAISE(std::string part, cursor_.ExpectPart());
     parts.push_back(std::move(part));
   }
   if (cursor_.Peek().IsSymbol("(")) return ParseCall(std::move(parts), origin);

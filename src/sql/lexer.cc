@@ -43,13 +43,14 @@ bool Token::Is(std::string_view keyword) const {
 
 Status SyntaxError(const Token& token, std::string hint, std::string suggestion) {
   std::string near = token.kind == TokenKind::kEnd ? "end of input" : "'" + std::string(token.text.substr(0, 80)) + "'";
-  Error error = UserError("PARSE_SYNTAX_ERROR", "Syntax error at or near {}{}.{}", near, hint, suggestion.empty() ? "" : " Did you mean " + suggestion + "?")
+  std::string question = suggestion.empty() ? "" : " Did you mean " + suggestion + "?";
+  Error error = UserError("PARSE_SYNTAX_ERROR", "Syntax error at or near {}{}.{}", near, hint, question)
                     .Param("error", near)
                     .Param("hint", hint)
                     .Param("line", std::to_string(token.origin.line))
                     .Param("column", std::to_string(token.origin.column));
-  if (!suggestion.empty()) error = std::move(error).Param("suggestion", suggestion);
-  return error;
+  if (suggestion.empty()) return error;
+  return std::move(error).Param("suggestion", suggestion);
 }
 
 void Lexer::Advance(size_t count) {

@@ -230,6 +230,9 @@ bool AtValue(Cursor& cursor, size_t ahead) {
   return kind == TokenKind::kInteger || kind == TokenKind::kDecimal || kind == TokenKind::kString;
 }
 
+// The unit behind the value that comes next, if it is one.
+const IntervalUnit* UnitAfterValue(Cursor& cursor) { return FindUnit(cursor.Peek(cursor.Peek().kind == TokenKind::kSymbol ? 2 : 1)); }
+
 std::string FieldText(const IntervalValue& value, const IntervalUnit& unit) {
   std::string digits = std::to_string(std::abs(value.whole));
   digits.insert(0, std::max<int>(0, unit.pad - static_cast<int>(digits.size())), '0');
@@ -255,7 +258,7 @@ bool AtInterval(Cursor& cursor) { return cursor.Peek().Is("INTERVAL") && AtValue
 Result<IntervalLiteral> ParseInterval(Cursor& cursor, bool needs_unit) {
   expr::Origin origin = cursor.previous().origin;
   if (!AtValue(cursor, 0)) return cursor.Unexpected();
-  bool text_alone = cursor.Peek().kind == TokenKind::kString && FindUnit(cursor.Peek(1)) == nullptr;
+  bool text_alone = cursor.Peek().kind == TokenKind::kString && UnitAfterValue(cursor) == nullptr;
   if (text_alone && !needs_unit) {
     ARROW_ASSIGN_OR_RAISE(IntervalLiteral interval, TextInterval(cursor.Next()));
     interval.origin = origin;
@@ -268,15 +271,18 @@ Result<IntervalLiteral> ParseInterval(Cursor& cursor, bool needs_unit) {
   bool day_time = false;
   do {
     Token at = cursor.Peek();
+    const IntervalUnit* unit = UnitAfterValue(cursor);
+    if (unit == nullptr) {
+      if (cursor.Next().kind == TokenKind::kSymbol) cursor.Next();  // the sign of the value; what follows the value is at fault
+      return cursor.Unexpected();
+    }
     ARROW_ASSIGN_OR_RAISE(IntervalValue value, TakeValue(cursor));
-    const IntervalUnit* unit = FindUnit(cursor.Peek());
-    if (unit == nullptr) return cursor.Unexpected();
     cursor.Next();
     if (cursor.Peek().Is("TO")) return UnsupportedSyntax("An interval of a range of units (… TO …)", cursor.Peek().origin);
     ARROW_RETURN_NOT_OK(AddField(at, value, *unit, &interval));
     (unit->months != 0 ? interval.is_year_month : day_time) = true;
     if (++fields == 1 && unit->pad > 0 && value.millionths == 0) single = FieldText(value, *unit);
-  } while (AtValue(cursor, 0) && FindUnit(cursor.Peek(cursor.Peek().kind == TokenKind::kSymbol ? 2 : 1)) != nullptr);
+  } while (AtValue(cursor, 0) && UnitAfterValue(cursor) != nullptr);
   if (interval.is_year_month && day_time) {
     return AtPlace(UserError("_LEGACY_ERROR_TEMP_0029", "Cannot mix year-month and day-time fields in one interval: {}.", cursor.TextFrom(origin.start)), origin);
   }

@@ -1,8 +1,8 @@
 #include "sql/statement_parser.h"
 
-#include <algorithm>
+#include <strings.h>
+
 #include <array>
-#include <cctype>
 #include <utility>
 
 #include "base/config.h"
@@ -17,6 +17,16 @@ constexpr int kMaxTypeNesting = 100;
 constexpr std::array<std::string_view, 27> kForeignStatements = {"INSERT", "DROP",     "ALTER",  "SHOW",     "DESCRIBE", "DESC",   "EXPLAIN", "USE",  "CACHE",
                                                                  "UNCACHE", "REFRESH", "MSCK",   "ANALYZE",  "MERGE",    "UPDATE", "DELETE",  "TRUNCATE", "LOAD",
                                                                  "ADD",     "LIST",    "RESET",  "DECLARE",  "EXECUTE",  "CALL",   "COMMENT", "REPLACE", "BEGIN"};
+
+// Text as the schema reader takes it, which knows backslashes but not doubled quotes.
+std::string QuoteString(const std::string& text) {
+  std::string quoted = "'";
+  for (char c : text) {
+    if (c == '\'' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "'";
+}
 
 // One value, or that a clause came twice.
 template <typename T>
@@ -81,11 +91,17 @@ Status StatementParser::UnknownStatement() {
   return cursor_.Unexpected();
 }
 
-// SET key [= value]: the value is what stands there, to the end of the statement.
+// SET key [= value], SET TIME ZONE text: the value is what stands there, to the end of the statement.
 Result<SetStatement> StatementParser::ParseSet() {
   Token word = cursor_.Next();
   Token rest = cursor_.RestOfStatement();
   std::string text = rest.value;
+  constexpr std::string_view kTimeZone = "TIME ZONE ";
+  if (text.size() > kTimeZone.size() && strncasecmp(text.data(), kTimeZone.data(), kTimeZone.size()) == 0) {
+    std::string zone = text.substr(kTimeZone.size());
+    bool quoted = zone.size() > 2 && zone.front() == '\'' && zone.back() == '\'';
+    return SetStatement{conf::kSessionTimeZone, quoted ? zone.substr(1, zone.size() - 2) : zone};
+  }
   size_t equals = text.find('=');
   SetStatement set;
   set.key = text.substr(0, equals);
@@ -143,7 +159,7 @@ Result<type::Schema> StatementParser::ParseColumns() {
     open += opens ? 1 : token.IsSymbol(")") || token.IsSymbol(">") ? -1 : 0;
     if (open > kMaxTypeNesting) return AtPlace(UserError("TIDEMILL_QUERY_TOO_DEEP", "The type is nested deeper than {} levels.", kMaxTypeNesting), token.origin);
     text += text.empty() ? "" : " ";
-    text += token.text;
+    text += token.kind == TokenKind::kString ? QuoteString(token.value) : std::string(token.text);
   }
   cursor_.Next();
   Result<type::Schema> schema = type::ParseDdl(text);
