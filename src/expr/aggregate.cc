@@ -84,7 +84,7 @@ void FillAvg(AggregateFunction& function) {
 }
 
 Error UnsupportedAggregate(const Expression& call, std::string_view why) {
-  return UserError("TIDEMILL_UNSUPPORTED_AGGREGATE", "{} cannot be run as a streaming aggregate here: {}.", call.ToSql(), why);
+  return UserError("TIDEMILL_UNSUPPORTED_FEATURE", "{} cannot be run as a streaming aggregate here: {}.", call.ToSql(), why);
 }
 
 bool SameChildren(const Expression& a, const Expression& b) {
@@ -116,6 +116,7 @@ Result<AggregateFunction> MakeAggregate(const Expression& call) {
     function.kind = AggregateKind::kAvg;
     FillAvg(function);
   } else {
+    if (call.type->kind() == Kind::kStruct || call.type->kind() == Kind::kArray) return UnsupportedAggregate(call, "its state would hold nested values");
     function.kind = call.name == "min" ? AggregateKind::kMin : AggregateKind::kMax;
     function.buffer = {Nullable(call.name, call.type)};
   }

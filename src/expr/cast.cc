@@ -314,7 +314,7 @@ Result<Kernel> FromBoolean(const CastPlan& plan) {
 }  // namespace
 
 Error UnsupportedCast(const CastPlan& plan) {
-  return UserError("TIDEMILL_UNSUPPORTED_CAST", "Casting {} to {} is not built yet.", Quoted(plan.from->ToSql()), Quoted(plan.to->ToSql()));
+  return UserError("TIDEMILL_UNSUPPORTED_FEATURE", "Casting {} to {} is not built yet.", Quoted(plan.from->ToSql()), Quoted(plan.to->ToSql()));
 }
 
 Result<Kernel> CompileCast(const Expression& cast) {

@@ -3,7 +3,6 @@
 #include <arrow/array/concatenate.h>
 #include <arrow/array/util.h>
 #include <arrow/compute/api_vector.h>
-#include <arrow/datum.h>
 #include <arrow/record_batch.h>
 #include <arrow/scalar.h>
 #include <arrow/type.h>
@@ -362,16 +361,6 @@ Result<std::unique_ptr<Evaluator>> Evaluator::Make(const ExprPtr& expression, co
   if (!expression->resolved()) return InternalError("{} is not resolved and cannot be evaluated", expression->ToSql());
   ARROW_ASSIGN_OR_RAISE(NodePtr root, Compiler(input).Compile(expression));
   return std::unique_ptr<Evaluator>(std::make_unique<CompiledEvaluator>(std::move(root), expression->type->ToArrow()));
-}
-
-Result<std::shared_ptr<arrow::RecordBatch>> FilterBatch(const std::shared_ptr<arrow::RecordBatch>& batch, const arrow::Array& predicate) {
-  const auto& truth = static_cast<const arrow::BooleanArray&>(predicate);
-  // true_count() leaves out nulls, as a filter does.
-  const int64_t kept = predicate.type_id() == arrow::Type::NA ? 0 : truth.true_count();
-  if (kept == batch->num_rows()) return batch;
-  if (kept == 0) return batch->Slice(0, 0);
-  ARROW_ASSIGN_OR_RAISE(auto filtered, arrow::compute::Filter(batch, truth.data()));
-  return filtered.record_batch();
 }
 
 }  // namespace tidemill::expr

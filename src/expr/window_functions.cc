@@ -67,7 +67,8 @@ Result<Kernel> CompileTimeWindow(const Expression& call) {
     ARROW_ASSIGN_OR_RAISE(auto ends, AllocateValues(rows * 8));
     FillWindows(RawValues<int64_t>(*arguments[0].array), rows, shape, reinterpret_cast<int64_t*>(starts->mutable_data()),
                 reinterpret_cast<int64_t*>(ends->mutable_data()));
-    const arrow::ArrayVector fields = {MakeFixed(time_type, rows, std::move(starts), {}), MakeFixed(time_type, rows, std::move(ends), {})};
+    // The fields are null with their struct, so that who reads them alone reads no window of a time that is not there.
+    const arrow::ArrayVector fields = {MakeFixed(time_type, rows, std::move(starts), validity), MakeFixed(time_type, rows, std::move(ends), validity)};
     return std::make_shared<arrow::StructArray>(type, rows, fields, validity.null_count == 0 ? nullptr : validity.bitmap, validity.null_count);
   });
 }
