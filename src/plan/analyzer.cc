@@ -31,7 +31,8 @@ Result<PlanPtr> ResolveProject(const LogicalPlan& node, PlanPtr child, const Ana
 
 Status CheckCondition(const ExprPtr& condition) {
   if (condition->type->kind() == type::Kind::kBoolean || condition->type->kind() == type::Kind::kVoid) return Status::OK();
-  return UserError("DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN", "Cannot resolve {} due to data type mismatch: filter expression {} of type {} is not a boolean.",
+  return UserError("DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
+                   "Cannot resolve {} due to data type mismatch: filter expression {} of type {} is not a boolean.",
                    QuoteSql(condition->ToSql()), QuoteSql(condition->ToSql()), QuoteSql(condition->type->ToSql()))
       .Param("sqlExpr", QuoteSql(condition->ToSql()))
       .Param("filter", QuoteSql(condition->ToSql()))
@@ -41,10 +42,11 @@ Status CheckCondition(const ExprPtr& condition) {
 Result<PlanPtr> ResolveFilter(const LogicalPlan& node, PlanPtr child, const AnalysisFrame& frame) {
   if (node.having) return ResolveHaving(node, child, frame);
   if (ContainsAggregate(*node.condition)) {
-    return AtOrigin(UserError("INVALID_WHERE_CONDITION", "The WHERE condition {} contains an aggregate function.", QuoteSql(node.condition->ToSql()))
-                        .Param("condition", QuoteSql(node.condition->ToSql()))
-                        .Param("expressionList", node.condition->ToSql()),
-                    node.condition->origin);
+    return AtOrigin(
+        UserError("INVALID_WHERE_CONDITION", "The WHERE condition {} contains an aggregate function.", QuoteSql(node.condition->ToSql()))
+            .Param("condition", QuoteSql(node.condition->ToSql()))
+            .Param("expressionList", node.condition->ToSql()),
+        node.condition->origin);
   }
   ARROW_ASSIGN_OR_RAISE(ExprPtr condition, ResolveExpression(node.condition, NameScope(child->output, frame.case_sensitive), frame));
   if (Status status = CheckCondition(condition); !status.ok()) return AtOrigin(status, node.condition->origin);
@@ -68,9 +70,12 @@ Result<PlanPtr> ResolveSetOperation(const LogicalPlan& node, std::vector<PlanPtr
   resolved->output.clear();
   for (size_t i = 1; i < children.size(); ++i) {
     if (children[i]->output.size() == children[0]->output.size()) continue;
-    return AtOrigin(UserError("NUM_COLUMNS_MISMATCH", "A set operation needs inputs with the same number of columns, but the first has {} and another {}.",
+    return AtOrigin(UserError("NUM_COLUMNS_MISMATCH",
+                              "A set operation needs inputs with the same number of columns, but the first has {} and another {}.",
                               children[0]->output.size(), children[i]->output.size())
-                        .Param("operator", node.kind == PlanKind::kUnion ? "UNION" : node.kind == PlanKind::kExcept ? "EXCEPT" : "INTERSECT")
+                        .Param("operator", node.kind == PlanKind::kUnion    ? "UNION"
+                                           : node.kind == PlanKind::kExcept ? "EXCEPT"
+                                                                            : "INTERSECT")
                         .Param("firstNumColumns", std::to_string(children[0]->output.size()))
                         .Param("invalidNumColumns", std::to_string(children[i]->output.size())),
                     node.origin);
@@ -97,23 +102,32 @@ Result<PlanPtr> ResolveJoin(const LogicalPlan& node, std::vector<PlanPtr> childr
 
 Result<PlanPtr> ResolveNode(const LogicalPlan& node, std::vector<PlanPtr> children, const AnalysisFrame& frame) {
   switch (node.kind) {
-    case PlanKind::kUnresolvedRelation: return ResolveRelation(node, frame);
-    case PlanKind::kSubqueryAlias: return ResolveSubqueryAlias(node, children[0]);
-    case PlanKind::kProject: return ResolveProject(node, children[0], frame);
-    case PlanKind::kFilter: return ResolveFilter(node, children[0], frame);
-    case PlanKind::kWatermark: return ResolveWatermark(node, children[0], frame);
-    case PlanKind::kAggregate: return ResolveAggregate(node, children[0], frame);
+    case PlanKind::kUnresolvedRelation:
+      return ResolveRelation(node, frame);
+    case PlanKind::kSubqueryAlias:
+      return ResolveSubqueryAlias(node, children[0]);
+    case PlanKind::kProject:
+      return ResolveProject(node, children[0], frame);
+    case PlanKind::kFilter:
+      return ResolveFilter(node, children[0], frame);
+    case PlanKind::kWatermark:
+      return ResolveWatermark(node, children[0], frame);
+    case PlanKind::kAggregate:
+      return ResolveAggregate(node, children[0], frame);
     case PlanKind::kUnion:
     case PlanKind::kExcept:
-    case PlanKind::kIntersect: return ResolveSetOperation(node, std::move(children));
-    case PlanKind::kJoin: return ResolveJoin(node, std::move(children), frame);
+    case PlanKind::kIntersect:
+      return ResolveSetOperation(node, std::move(children));
+    case PlanKind::kJoin:
+      return ResolveJoin(node, std::move(children), frame);
     case PlanKind::kRelation:
     case PlanKind::kExpand:
     case PlanKind::kDistinct:
     case PlanKind::kSort:
     case PlanKind::kLimit:
     case PlanKind::kOffset:
-    case PlanKind::kSample: break;
+    case PlanKind::kSample:
+      break;
   }
   auto resolved = std::make_shared<LogicalPlan>(node);
   if (!children.empty() && resolved->output.empty()) resolved->output = children[0]->output;
@@ -128,7 +142,8 @@ bool IsResolved(const LogicalPlan& plan) { return !plan.output.empty() && plan.k
 Result<PlanPtr> ResolvePlan(const PlanPtr& plan, AnalysisFrame frame) {
   if (IsResolved(*plan)) return plan;
   if (++frame.depth > kMaxDepth) {
-    return AtOrigin(UserError("RECURSIVE_VIEW", "The plan is nested deeper than {} levels; does a view name itself?", kMaxDepth), plan->origin);
+    return AtOrigin(UserError("RECURSIVE_VIEW", "The plan is nested deeper than {} levels; does a view name itself?", kMaxDepth),
+                    plan->origin);
   }
   std::vector<PlanPtr> children;
   for (const PlanPtr& child : plan->children) {
@@ -157,7 +172,8 @@ PlanPtr MakeFilter(PlanPtr child, ExprPtr condition) {
 }
 
 Status Unsupported(std::string_view feature, const expr::Origin& origin) {
-  return AtOrigin(UserError("TIDEMILL_UNSUPPORTED_OPERATOR", "{} is not supported yet.", feature).Param("feature", std::string(feature)), origin);
+  return AtOrigin(UserError("TIDEMILL_UNSUPPORTED_OPERATOR", "{} is not supported yet.", feature).Param("feature", std::string(feature)),
+                  origin);
 }
 
 Result<PlanPtr> Analyze(const PlanPtr& plan, const Catalog& catalog, const Config& config) {

@@ -32,8 +32,8 @@ class Catalog {
   virtual std::vector<std::string> Names() const = 0;
 };
 
-/// Resolve `plan`. Errors: TABLE_OR_VIEW_NOT_FOUND, UNRESOLVED_COLUMN.WITH_SUGGESTION, MISSING_AGGREGATION, … with Spark's parameters; the origin of the culprit is in
-/// the detail's parameters under "line" and "column" (ours, beside Spark's).
+/// Resolve `plan`. Errors: TABLE_OR_VIEW_NOT_FOUND, UNRESOLVED_COLUMN.WITH_SUGGESTION, MISSING_AGGREGATION, … with Spark's parameters; the place of the
+/// culprit is in the detail's parameters under "line" and "column" (ours, beside Spark's).
 Result<PlanPtr> Analyze(const PlanPtr& plan, const Catalog& catalog, const Config& config);
 /// Spark's unsupported-operation rules for a streaming query in `mode` (docs/semantics/legality.md).
 Status CheckStreaming(const LogicalPlan& plan, OutputMode mode, const Config& config);

@@ -28,7 +28,8 @@ std::string JoinName(const std::vector<std::string>& parts) {
 }
 
 std::string RelationText(const LogicalPlan& node) {
-  return fmt::format("{} {}, {}, [{}]", node.is_streaming ? "StreamingRelation" : "Relation", node.table->name, node.table->format, Join(node.output));
+  return fmt::format("{} {}, {}, [{}]", node.is_streaming ? "StreamingRelation" : "Relation", node.table->name, node.table->format,
+                     Join(node.output));
 }
 
 // The normal form prints the columns it reads and what it makes of them.
@@ -39,7 +40,8 @@ std::string NormalAggregateText(const LogicalPlan& node) {
   std::string aggregates;
   for (const AggregateColumn& aggregate : node.aggregates) {
     if (!aggregates.empty()) aggregates += ", ";
-    aggregates += fmt::format("{} := {}", aggregate.output->ToString(), aggregate.argument < 0 ? "*" : input[aggregate.argument]->ToString());
+    aggregates +=
+        fmt::format("{} := {}", aggregate.output->ToString(), aggregate.argument < 0 ? "*" : input[aggregate.argument]->ToString());
   }
   return fmt::format("Aggregate [{}], [{}]", keys, aggregates);
 }
@@ -57,24 +59,39 @@ std::string NodeText(const LogicalPlan& node) {
   switch (node.kind) {
     case PlanKind::kUnresolvedRelation:
       return fmt::format("'UnresolvedRelation [{}], [], {}", JoinName(node.name_parts), node.is_streaming);
-    case PlanKind::kRelation: return RelationText(node);
-    case PlanKind::kSubqueryAlias: return "SubqueryAlias " + JoinName(node.name_parts);
-    case PlanKind::kProject: return fmt::format("Project [{}]", Join(node.expressions));
-    case PlanKind::kFilter: return fmt::format("{} {}", node.having ? "'UnresolvedHaving" : "Filter", node.condition->ToString());
-    case PlanKind::kWatermark: return fmt::format("EventTimeWatermark {}, {}", node.column->ToString(), node.delay_text);
-    case PlanKind::kExpand: return ExpandText(node);
+    case PlanKind::kRelation:
+      return RelationText(node);
+    case PlanKind::kSubqueryAlias:
+      return "SubqueryAlias " + JoinName(node.name_parts);
+    case PlanKind::kProject:
+      return fmt::format("Project [{}]", Join(node.expressions));
+    case PlanKind::kFilter:
+      return fmt::format("{} {}", node.having ? "'UnresolvedHaving" : "Filter", node.condition->ToString());
+    case PlanKind::kWatermark:
+      return fmt::format("EventTimeWatermark {}, {}", node.column->ToString(), node.delay_text);
+    case PlanKind::kExpand:
+      return ExpandText(node);
     case PlanKind::kAggregate:
       if (node.expressions.empty()) return NormalAggregateText(node);
       return fmt::format("Aggregate [{}], [{}]", Join(node.grouping), Join(node.expressions));
-    case PlanKind::kDistinct: return "Distinct";
-    case PlanKind::kSort: return fmt::format("Sort [{}]", Join(node.grouping));
-    case PlanKind::kLimit: return fmt::format("Limit {}", node.limit);
-    case PlanKind::kOffset: return fmt::format("Offset {}", node.limit);
-    case PlanKind::kSample: return "Sample";
-    case PlanKind::kUnion: return "Union";
-    case PlanKind::kExcept: return "Except";
-    case PlanKind::kIntersect: return "Intersect";
-    case PlanKind::kJoin: return "Join " + node.join_type + (node.condition ? ", " + node.condition->ToString() : "");
+    case PlanKind::kDistinct:
+      return "Distinct";
+    case PlanKind::kSort:
+      return fmt::format("Sort [{}]", Join(node.grouping));
+    case PlanKind::kLimit:
+      return fmt::format("Limit {}", node.limit);
+    case PlanKind::kOffset:
+      return fmt::format("Offset {}", node.limit);
+    case PlanKind::kSample:
+      return "Sample";
+    case PlanKind::kUnion:
+      return "Union";
+    case PlanKind::kExcept:
+      return "Except";
+    case PlanKind::kIntersect:
+      return "Intersect";
+    case PlanKind::kJoin:
+      return "Join " + node.join_type + (node.condition ? ", " + node.condition->ToString() : "");
   }
   return "?";
 }

@@ -60,7 +60,8 @@ class Normalizer {
  private:
   // A repeated key is one key, and a constant is none, unless all are.
   void ChooseKeys() {
-    bool all_constant = std::all_of(node_.grouping.begin(), node_.grouping.end(), [](const ExprPtr& key) { return key->kind == ExprKind::kLiteral; });
+    bool all_constant =
+        std::all_of(node_.grouping.begin(), node_.grouping.end(), [](const ExprPtr& key) { return key->kind == ExprKind::kLiteral; });
     for (const ExprPtr& key : node_.grouping) {
       if (key->kind == ExprKind::kLiteral && !(all_constant && normal_->keys.empty())) continue;
       int input = InputOf(key, kKeyName);

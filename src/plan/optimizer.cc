@@ -21,17 +21,27 @@ Status CheckSupported(const LogicalPlan& plan) {
   switch (plan.kind) {
     case PlanKind::kRelation:
       if (plan.is_streaming) return Status::OK();
-      return Unsupported(fmt::format("Reading table {} as a whole in a streaming query (write STREAM {} for its stream)", plan.table->name, plan.table->name),
+      return Unsupported(fmt::format("Reading table {} as a whole in a streaming query (write STREAM {} for its stream)", plan.table->name,
+                                     plan.table->name),
                          plan.origin);
-    case PlanKind::kSort: return Unsupported("ORDER BY", plan.origin);
-    case PlanKind::kLimit: return Unsupported("LIMIT", plan.origin);
-    case PlanKind::kOffset: return Unsupported("OFFSET", plan.origin);
-    case PlanKind::kSample: return Unsupported("TABLESAMPLE", plan.origin);
-    case PlanKind::kUnion: return Unsupported("UNION", plan.origin);
-    case PlanKind::kExcept: return Unsupported("EXCEPT", plan.origin);
-    case PlanKind::kIntersect: return Unsupported("INTERSECT", plan.origin);
-    case PlanKind::kJoin: return Unsupported("JOIN", plan.origin);
-    default: return Status::OK();
+    case PlanKind::kSort:
+      return Unsupported("ORDER BY", plan.origin);
+    case PlanKind::kLimit:
+      return Unsupported("LIMIT", plan.origin);
+    case PlanKind::kOffset:
+      return Unsupported("OFFSET", plan.origin);
+    case PlanKind::kSample:
+      return Unsupported("TABLESAMPLE", plan.origin);
+    case PlanKind::kUnion:
+      return Unsupported("UNION", plan.origin);
+    case PlanKind::kExcept:
+      return Unsupported("EXCEPT", plan.origin);
+    case PlanKind::kIntersect:
+      return Unsupported("INTERSECT", plan.origin);
+    case PlanKind::kJoin:
+      return Unsupported("JOIN", plan.origin);
+    default:
+      return Status::OK();
   }
 }
 
@@ -39,7 +49,8 @@ Status CheckSupported(const LogicalPlan& plan) {
 Result<PlanPtr> Simplify(const PlanPtr& node) {
   if (node->kind == PlanKind::kSubqueryAlias) return node->children[0];
   if (node->kind != PlanKind::kDistinct) return node;
-  auto aggregate = std::make_shared<LogicalPlan>(*Aggregate(node->children[0], node->children[0]->output, node->children[0]->output, node->origin));
+  auto aggregate =
+      std::make_shared<LogicalPlan>(*Aggregate(node->children[0], node->children[0]->output, node->children[0]->output, node->origin));
   aggregate->output = node->output;
   return PlanPtr(std::move(aggregate));
 }
@@ -88,9 +99,9 @@ void CountReferences(const expr::Expression& expression, std::map<int64_t, int>*
 
 bool ChangesNothing(const LogicalPlan& project) {
   const std::vector<ExprPtr>& input = project.children[0]->output;
-  return std::equal(project.expressions.begin(), project.expressions.end(), input.begin(), input.end(), [](const ExprPtr& a, const ExprPtr& b) {
-    return a->kind == ExprKind::kAttribute && a->id == b->id && a->name == b->name;
-  });
+  return std::equal(
+      project.expressions.begin(), project.expressions.end(), input.begin(), input.end(),
+      [](const ExprPtr& a, const ExprPtr& b) { return a->kind == ExprKind::kAttribute && a->id == b->id && a->name == b->name; });
 }
 
 // The inner item, under the name and id of the outer one.
@@ -114,7 +125,8 @@ PlanPtr MergeTwo(const LogicalPlan& outer, const LogicalPlan& inner) {
       merged.push_back(Renamed(computed.at(item->id), item));
       continue;
     }
-    merged.push_back(Rewrite(item, [&](const ExprPtr& node) { return node->kind == ExprKind::kAttribute ? StripAlias(computed.at(node->id)) : nullptr; }));
+    merged.push_back(Rewrite(
+        item, [&](const ExprPtr& node) { return node->kind == ExprKind::kAttribute ? StripAlias(computed.at(node->id)) : nullptr; }));
   }
   auto project = std::make_shared<LogicalPlan>(outer);
   project->expressions = std::move(merged);

@@ -131,8 +131,8 @@ TEST(OptimizerTest, KeepsWhatMayFailBehindEarlierConditions) {
 }
 
 TEST(OptimizerTest, RefusesOperatorsThatDoNotRunYet) {
-  for (const char* text : {"SELECT k FROM sv LIMIT 1", "SELECT k FROM sv UNION ALL SELECT k FROM r", "SELECT a.k FROM sv AS a JOIN r ON a.k = r.k",
-                           "SELECT k FROM e"}) {
+  for (const char* text : {"SELECT k FROM sv LIMIT 1", "SELECT k FROM sv UNION ALL SELECT k FROM r",
+                           "SELECT a.k FROM sv AS a JOIN r ON a.k = r.k", "SELECT k FROM e"}) {
     Result<PlanPtr> plan = OptimizeText(text);
     ASSERT_FALSE(plan.ok()) << text;
     EXPECT_EQ(ErrorDetail::Of(plan.status())->condition, "TIDEMILL_UNSUPPORTED_OPERATOR") << plan.status();

@@ -95,12 +95,18 @@ PlanPtr Prune(const PlanPtr& plan, const Ids& wanted) {
       relation->output = Keep(plan->output, wanted);
       return relation;
     }
-    case PlanKind::kProject: return PruneProject(*plan, wanted);
-    case PlanKind::kFilter: return PruneFilter(*plan, wanted);
-    case PlanKind::kWatermark: return PruneWatermark(*plan, wanted);
-    case PlanKind::kExpand: return PruneExpand(*plan, wanted);
-    case PlanKind::kAggregate: return PruneAggregate(*plan, wanted);
-    default: return plan;
+    case PlanKind::kProject:
+      return PruneProject(*plan, wanted);
+    case PlanKind::kFilter:
+      return PruneFilter(*plan, wanted);
+    case PlanKind::kWatermark:
+      return PruneWatermark(*plan, wanted);
+    case PlanKind::kExpand:
+      return PruneExpand(*plan, wanted);
+    case PlanKind::kAggregate:
+      return PruneAggregate(*plan, wanted);
+    default:
+      return plan;
   }
 }
 

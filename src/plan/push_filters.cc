@@ -33,7 +33,8 @@ bool IsTrue(const ExprPtr& expression) {
 
 // Comparisons and null tests fail for no row. Anything else may (a cast, a division), so it must not see rows that an earlier conjunct rejects.
 bool CannotFail(const expr::Expression& expression) {
-  static const std::set<std::string> kHarmless = {"=", "==", "<=>", "!=", "<>", "<", "<=", ">", ">=", "and", "or", "not", "isnull", "isnotnull", "in", "like", "getfield"};
+  static const std::set<std::string> kHarmless = {
+      "=", "==", "<=>", "!=", "<>", "<", "<=", ">", ">=", "and", "or", "not", "isnull", "isnotnull", "in", "like", "getfield"};
   return !AnyNode(expression, [](const expr::Expression& node) {
     return node.kind == ExprKind::kCast || (node.kind == ExprKind::kCall && kHarmless.count(node.name) == 0);
   });
@@ -99,13 +100,17 @@ PlanPtr PushBelowAggregate(const LogicalPlan& aggregate, const std::vector<ExprP
 
 PlanPtr Push(const PlanPtr& plan, const std::vector<ExprPtr>& conjuncts) {
   switch (plan->kind) {
-    case PlanKind::kFilter: return PushBelowFilter(*plan, conjuncts);
-    case PlanKind::kProject: return PushBelowProject(*plan, conjuncts);
-    case PlanKind::kAggregate: return PushBelowAggregate(*plan, conjuncts);
+    case PlanKind::kFilter:
+      return PushBelowFilter(*plan, conjuncts);
+    case PlanKind::kProject:
+      return PushBelowProject(*plan, conjuncts);
+    case PlanKind::kAggregate:
+      return PushBelowAggregate(*plan, conjuncts);
     case PlanKind::kWatermark:
       return PushSome(*plan, conjuncts, {}, [&](const ExprPtr& conjunct) { return References({conjunct}).count(plan->column->id) == 0; });
     case PlanKind::kExpand:
-      return PushSome(*plan, conjuncts, {}, [&](const ExprPtr& conjunct) { return References({conjunct}).count(plan->output[0]->id) == 0; });
+      return PushSome(*plan, conjuncts, {},
+                      [&](const ExprPtr& conjunct) { return References({conjunct}).count(plan->output[0]->id) == 0; });
     default: {
       auto copy = std::make_shared<LogicalPlan>(*plan);
       for (PlanPtr& child : copy->children) child = Push(child, {});

@@ -27,13 +27,16 @@ bool MatchesAny(const ExprPtr& expression, const std::vector<ExprPtr>& candidate
 
 Status MissingAggregation(const ExprPtr& column, bool has_grouping) {
   if (!has_grouping) {
-    return UserError("MISSING_GROUP_BY", "The query does not include a GROUP BY clause, but column {} stands outside any aggregate function.",
+    return UserError("MISSING_GROUP_BY",
+                     "The query does not include a GROUP BY clause, but column {} stands outside any aggregate function.",
                      QuoteName({column->name}));
   }
   std::string text = column->ToSql();
   return UserError("MISSING_AGGREGATION",
-                   "The non-aggregating expression {} is based on columns which are not participating in the GROUP BY clause. Add the columns or the "
-                   "expression to the GROUP BY, aggregate the expression, or use {} if you do not care which of the values within a group is returned.",
+                   "The non-aggregating expression {} is based on columns which are not participating in the GROUP BY clause. Add the "
+                   "columns or the "
+                   "expression to the GROUP BY, aggregate the expression, or use {} if you do not care which of the values within a group "
+                   "is returned.",
                    QuoteSql(text), QuoteSql("any_value(" + text + ")"))
       .Param("expression", QuoteSql(text))
       .Param("expressionAnyValue", QuoteSql("any_value(" + text + ")"));
@@ -45,8 +48,9 @@ Status CheckAggregated(const ExprPtr& expression, const std::vector<ExprPtr>& gr
   if (IsAggregateCall(*expression)) {
     for (const ExprPtr& argument : expression->children) {
       if (!ContainsAggregate(*argument)) continue;
-      return AtOrigin(UserError("NESTED_AGGREGATE_FUNCTION", "An aggregate function cannot be the argument of another: {}.", expression->ToSql()),
-                      expression->origin);
+      return AtOrigin(
+          UserError("NESTED_AGGREGATE_FUNCTION", "An aggregate function cannot be the argument of another: {}.", expression->ToSql()),
+          expression->origin);
     }
     return Status::OK();
   }
@@ -58,7 +62,8 @@ Status CheckAggregated(const ExprPtr& expression, const std::vector<ExprPtr>& gr
 // Resolves the items of one GROUP BY against the child and the select list.
 class GroupingResolver {
  public:
-  GroupingResolver(const NameScope& scope, const std::vector<ExprPtr>& select, const AnalysisFrame& frame) : scope_(scope), select_(select), frame_(frame) {}
+  GroupingResolver(const NameScope& scope, const std::vector<ExprPtr>& select, const AnalysisFrame& frame)
+      : scope_(scope), select_(select), frame_(frame) {}
 
   Result<std::vector<ExprPtr>> Resolve(const std::vector<ExprPtr>& items) const {
     std::vector<ExprPtr> grouping;
@@ -95,7 +100,8 @@ class GroupingResolver {
       if (column) return *column;
       if (item->name_parts.size() == 1) {
         for (const ExprPtr& selected : select_) {
-          if (selected->kind == ExprKind::kAlias && scope_.NamesEqual(selected->name, item->name_parts[0])) return CheckNoAggregate(selected);
+          if (selected->kind == ExprKind::kAlias && scope_.NamesEqual(selected->name, item->name_parts[0]))
+            return CheckNoAggregate(selected);
         }
       }
     }
@@ -119,7 +125,8 @@ class GroupingResolver {
     const ExprPtr& selected = select_[position - 1];
     if (ContainsAggregate(*selected)) {
       std::string text = StripAlias(selected)->ToSql();
-      return UserError("GROUP_BY_POS_AGGREGATE", "GROUP BY {} refers to an expression {} that contains an aggregate function.", position, text)
+      return UserError("GROUP_BY_POS_AGGREGATE", "GROUP BY {} refers to an expression {} that contains an aggregate function.", position,
+                       text)
           .Param("index", std::to_string(position))
           .Param("aggExpr", text);
     }
@@ -127,7 +134,8 @@ class GroupingResolver {
   }
 
   Status OutOfRange(const std::string& index) const {
-    return UserError("GROUP_BY_POS_OUT_OF_RANGE", "GROUP BY position {} is not in select list (valid range is [1, {}]).", index, select_.size())
+    return UserError("GROUP_BY_POS_OUT_OF_RANGE", "GROUP BY position {} is not in select list (valid range is [1, {}]).", index,
+                     select_.size())
         .Param("index", index)
         .Param("size", std::to_string(select_.size()));
   }
@@ -188,7 +196,8 @@ Result<ExprPtr> BindHaving(const ExprPtr& expression, const NameScope& result, c
   }
   if (expression->children.empty()) return BindNames(expression, input);
   bool aggregate = in_aggregate || IsAggregateCall(*expression);
-  bool has_star = std::any_of(expression->children.begin(), expression->children.end(), [](const ExprPtr& c) { return c->kind == ExprKind::kStar; });
+  bool has_star =
+      std::any_of(expression->children.begin(), expression->children.end(), [](const ExprPtr& c) { return c->kind == ExprKind::kStar; });
   if (has_star) return BindNames(expression, input);
   std::vector<ExprPtr> children;
   for (const ExprPtr& child : expression->children) {

@@ -74,8 +74,9 @@ bool NameScope::QualifierEndsWith(const Expression& column, const std::vector<st
 Result<ExprPtr> NameScope::AccessFields(ExprPtr base, const std::vector<std::string>& parts, size_t first) const {
   for (size_t i = first; i < parts.size(); ++i) {
     if (base->type->kind() != type::Kind::kStruct) {
-      return UserError("INVALID_EXTRACT_BASE_FIELD_TYPE", "Can't extract a value from {}. Need a complex type [STRUCT, ARRAY, MAP] but got {}.",
-                       QuoteSql(base->ToSql()), QuoteSql(base->type->ToSql()))
+      return UserError("INVALID_EXTRACT_BASE_FIELD_TYPE",
+                       "Can't extract a value from {}. Need a complex type [STRUCT, ARRAY, MAP] but got {}.", QuoteSql(base->ToSql()),
+                       QuoteSql(base->type->ToSql()))
           .Param("base", QuoteSql(base->ToSql()))
           .Param("other", QuoteSql(base->type->ToSql()));
     }
@@ -120,7 +121,8 @@ Result<std::optional<ExprPtr>> NameScope::Find(const std::vector<std::string>& p
 Status NameScope::UnknownColumn(const std::vector<std::string>& parts) const {
   std::string name = QuoteName(parts);
   if (columns_.empty()) {
-    return UserError("UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", "A column, variable, or function parameter with name {} cannot be resolved.", name)
+    return UserError("UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", "A column, variable, or function parameter with name {} cannot be resolved.",
+                     name)
         .Param("objectName", name);
   }
   // Qualifiers all columns share say nothing, unless the user wrote one.
@@ -138,7 +140,8 @@ Status NameScope::UnknownColumn(const std::vector<std::string>& parts) const {
   std::string proposal;
   for (size_t i = 0; i < std::min(candidates.size(), kMaxSuggestions); ++i) proposal += (i > 0 ? ", " : "") + candidates[i].second;
   return UserError("UNRESOLVED_COLUMN.WITH_SUGGESTION",
-                   "A column, variable, or function parameter with name {} cannot be resolved. Did you mean one of the following? [{}].", name, proposal)
+                   "A column, variable, or function parameter with name {} cannot be resolved. Did you mean one of the following? [{}].",
+                   name, proposal)
       .Param("objectName", name)
       .Param("proposal", proposal);
 }
@@ -153,7 +156,8 @@ Result<std::vector<ExprPtr>> NameScope::ExpandStar(const std::vector<std::string
   ARROW_ASSIGN_OR_RAISE(std::optional<ExprPtr> base, Find(qualifier));
   if (base && (*base)->type->kind() == type::Kind::kStruct) {
     for (const type::Field& field : (*base)->type->fields()) {
-      ARROW_ASSIGN_OR_RAISE(ExprPtr access, expr::ResolveCall(*expr::UnresolvedCall("getfield", {}), {*base, expr::LiteralString(field.name)}, {}));
+      ARROW_ASSIGN_OR_RAISE(ExprPtr access,
+                            expr::ResolveCall(*expr::UnresolvedCall("getfield", {}), {*base, expr::LiteralString(field.name)}, {}));
       columns.push_back(expr::UnresolvedAlias(std::move(access), field.name));
     }
     return columns;
@@ -220,7 +224,8 @@ Result<ExprPtr> ResolveTypes(const ExprPtr& bound, const AnalysisFrame& frame) {
       return call.ok() ? call : AtOrigin(call.status(), bound->origin);
     }
     case ExprKind::kCast: {
-      Result<ExprPtr> cast = expr::ResolveCast(std::move(children[0]), bound->type, bound->name == "try_cast", frame.context, bound->origin);
+      Result<ExprPtr> cast =
+          expr::ResolveCast(std::move(children[0]), bound->type, bound->name == "try_cast", frame.context, bound->origin);
       return cast.ok() ? cast : AtOrigin(cast.status(), bound->origin);
     }
     case ExprKind::kAlias: {
@@ -233,7 +238,8 @@ Result<ExprPtr> ResolveTypes(const ExprPtr& bound, const AnalysisFrame& frame) {
       alias->children = std::move(children);
       return ExprPtr(std::move(alias));
     }
-    default: return InternalError("expression {} cannot be typed", bound->ToSql());
+    default:
+      return InternalError("expression {} cannot be typed", bound->ToSql());
   }
 }
 

@@ -50,8 +50,10 @@ Result<int64_t> Duration(const Expression& argument) {
   bool is_cast = argument.kind == ExprKind::kCast;
   if (argument.kind == ExprKind::kLiteral && argument.value != nullptr && argument.value->is_valid) {
     switch (argument.type->kind()) {
-      case type::Kind::kInt: return static_cast<const arrow::Int32Scalar&>(*argument.value).value;
-      case type::Kind::kLong: return static_cast<const arrow::Int64Scalar&>(*argument.value).value;
+      case type::Kind::kInt:
+        return static_cast<const arrow::Int32Scalar&>(*argument.value).value;
+      case type::Kind::kLong:
+        return static_cast<const arrow::Int64Scalar&>(*argument.value).value;
       case type::Kind::kString: {
         std::string text = static_cast<const arrow::StringScalar&>(*argument.value).value->ToString();
         bool has_months = false;
@@ -59,15 +61,18 @@ Result<int64_t> Duration(const Expression& argument) {
         if (!has_months) return micros;
         return UserError("_LEGACY_ERROR_TEMP_3231", "Intervals greater than a month is not supported ({}).", text).Param("interval", text);
       }
-      default: break;
+      default:
+        break;
     }
   }
-  return UserError("_LEGACY_ERROR_TEMP_1207", "The duration and time inputs to window must be an integer, long or string literal{}.", is_cast ? ", not a cast" : "");
+  return UserError("_LEGACY_ERROR_TEMP_1207", "The duration and time inputs to window must be an integer, long or string literal{}.",
+                   is_cast ? ", not a cast" : "");
 }
 
 Status OutOfRange(const TimeWindow& window, const char* name, int64_t value) {
   std::string range = fmt::format("(0, {}]", std::numeric_limits<int64_t>::max());
-  return UserError("DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE", "Cannot resolve {} due to data type mismatch: The `{}` must be between {} (current value = {}L).",
+  return UserError("DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE",
+                   "Cannot resolve {} due to data type mismatch: The `{}` must be between {} (current value = {}L).",
                    QuoteSql(window.ToSql()), name, range, value)
       .Param("sqlExpr", QuoteSql(window.ToSql()))
       .Param("exprName", QuoteName({name}))
@@ -75,10 +80,11 @@ Status OutOfRange(const TimeWindow& window, const char* name, int64_t value) {
       .Param("currentValue", fmt::format("{}L", value));
 }
 
-Status Constraint(const TimeWindow& window, const char* left, int64_t left_value, const char* constraint, const char* right, int64_t right_value) {
+Status Constraint(const TimeWindow& window, const char* left, int64_t left_value, const char* constraint, const char* right,
+                  int64_t right_value) {
   return UserError("DATATYPE_MISMATCH.PARAMETER_CONSTRAINT_VIOLATION",
-                   "Cannot resolve {} due to data type mismatch: The `{}`({}L) must be {} the `{}`({}L).", QuoteSql(window.ToSql()), left, left_value,
-                   constraint, right, right_value)
+                   "Cannot resolve {} due to data type mismatch: The `{}`({}L) must be {} the `{}`({}L).", QuoteSql(window.ToSql()), left,
+                   left_value, constraint, right, right_value)
       .Param("sqlExpr", QuoteSql(window.ToSql()))
       .Param("leftExprName", QuoteName({left}))
       .Param("leftExprValue", fmt::format("{}L", left_value))
@@ -94,8 +100,8 @@ Status CheckDurations(const TimeWindow& window) {
   int64_t start = std::abs(window.start);
   if (start >= window.slide) return Constraint(window, "abs(start_time)", start, "<", "slide_duration", window.slide);
   if (window.window / window.slide < kMaxWindowsPerRow) return Status::OK();
-  return UserError("TIDEMILL_TOO_MANY_WINDOWS", "{} puts each row into {} windows; at most {} are allowed.", window.ToSql(), window.window / window.slide,
-                   kMaxWindowsPerRow);
+  return UserError("TIDEMILL_TOO_MANY_WINDOWS", "{} puts each row into {} windows; at most {} are allowed.", window.ToSql(),
+                   window.window / window.slide, kMaxWindowsPerRow);
 }
 
 // The time argument as a timestamp: text is cast.
@@ -103,14 +109,18 @@ Result<ExprPtr> TimeArgument(const ExprPtr& argument, const NameScope& scope, co
   ARROW_ASSIGN_OR_RAISE(ExprPtr time, ResolveExpression(argument, scope, frame));
   switch (time->type->kind()) {
     case type::Kind::kTimestamp:
-    case type::Kind::kTimestampNtz: return time;
+    case type::Kind::kTimestampNtz:
+      return time;
     case type::Kind::kString:
     case type::Kind::kDate:
-    case type::Kind::kVoid: return expr::ResolveCast(std::move(time), type::Timestamp(), false, frame.context, argument->origin);
-    default: break;
+    case type::Kind::kVoid:
+      return expr::ResolveCast(std::move(time), type::Timestamp(), false, frame.context, argument->origin);
+    default:
+      break;
   }
   return UserError("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
-                   "Cannot resolve \"window({})\" due to data type mismatch: The first parameter requires the (\"TIMESTAMP\" or \"TIMESTAMP WITHOUT TIME "
+                   "Cannot resolve \"window({})\" due to data type mismatch: The first parameter requires the (\"TIMESTAMP\" or "
+                   "\"TIMESTAMP WITHOUT TIME "
                    "ZONE\") type, however {} has the type {}.",
                    time->ToSql(), QuoteSql(time->ToSql()), QuoteSql(time->type->ToSql()))
       .Param("sqlExpr", QuoteSql("window(" + time->ToSql() + ")"))
@@ -123,7 +133,8 @@ Result<ExprPtr> TimeArgument(const ExprPtr& argument, const NameScope& scope, co
 Result<TimeWindow> ResolveWindowCall(const Expression& call, const NameScope& scope, const AnalysisFrame& frame) {
   const std::vector<ExprPtr>& arguments = call.children;
   if (arguments.size() < 2 || arguments.size() > 4) {
-    return UserError("WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "The `window` requires [2, 3, 4] parameters but the actual number is {}.", arguments.size())
+    return UserError("WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "The `window` requires [2, 3, 4] parameters but the actual number is {}.",
+                     arguments.size())
         .Param("functionName", "`window`")
         .Param("expectedNum", "[2, 3, 4]")
         .Param("actualNum", std::to_string(arguments.size()));
@@ -196,7 +207,8 @@ Result<PlanPtr> Sliding(const PlanPtr& child, const TimeWindow& window, const Ex
 // Makes columns of the window_time(w) calls of one node.
 class WindowTimeColumns {
  public:
-  WindowTimeColumns(const PlanPtr& child, const AnalysisFrame& frame) : child_(child), frame_(frame), scope_(child->output, frame.case_sensitive) {}
+  WindowTimeColumns(const PlanPtr& child, const AnalysisFrame& frame)
+      : child_(child), frame_(frame), scope_(child->output, frame.case_sensitive) {}
 
   Result<PlanPtr> Lower(std::vector<ExprPtr>* expressions) {
     Status failure;
@@ -251,7 +263,8 @@ class WindowTimeColumns {
 
 Status RefuseSessionWindows(const std::vector<ExprPtr>& expressions) {
   for (const ExprPtr& expression : expressions) {
-    bool session = AnyNode(*expression, [](const Expression& node) { return node.kind == ExprKind::kCall && node.name == "session_window"; });
+    bool session =
+        AnyNode(*expression, [](const Expression& node) { return node.kind == ExprKind::kCall && node.name == "session_window"; });
     if (session) return Unsupported("session_window", expression->origin);
   }
   return Status::OK();
@@ -271,7 +284,8 @@ Result<PlanPtr> LowerTimeWindow(const PlanPtr& input, const AnalysisFrame& frame
     Result<TimeWindow> found = ResolveWindowCall(*node, scope, frame);
     if (found.ok() && window && !window->Equals(*found)) {
       found = UserError("_LEGACY_ERROR_TEMP_1039",
-                        "Multiple time/session window expressions would result in a cartesian product of rows, therefore they are currently not supported.");
+                        "Multiple time/session window expressions would result in a cartesian product of rows, therefore they are "
+                        "currently not supported.");
     }
     if (!found.ok()) {
       failure = AtOrigin(found.status(), node->origin);
@@ -282,7 +296,8 @@ Result<PlanPtr> LowerTimeWindow(const PlanPtr& input, const AnalysisFrame& frame
       std::string metadata = WithTimeWindow(found->time->kind == ExprKind::kAttribute ? found->time->metadata_json : "{}", true);
       // The operator below drops rows without a time in every case but that of windows that overlap, where the filter comes after.
       bool nullable = found->window != found->slide;
-      column = expr::Attribute(type::Field{kWindowColumn, type::WindowStruct(found->time->type), nullable, std::move(metadata)}, expr::NewExprId());
+      column = expr::Attribute(type::Field{kWindowColumn, type::WindowStruct(found->time->type), nullable, std::move(metadata)},
+                               expr::NewExprId());
     }
     return column;
   };

@@ -44,8 +44,8 @@ Result<ExprPtr> EventTimeColumn(const LogicalPlan& node, const AnalysisFrame& fr
     return UserError("EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN", "The event time {} must be a top-level column.", QuoteSql(column->ToSql()))
         .Param("eventExpr", QuoteSql(column->ToSql()));
   }
-  return UserError("REQUIRES_EXPLICIT_NAME_IN_WATERMARK_CLAUSE", "The watermark clause requires an explicit name if expression is specified, but got {}.",
-                   column->ToSql())
+  return UserError("REQUIRES_EXPLICIT_NAME_IN_WATERMARK_CLAUSE",
+                   "The watermark clause requires an explicit name if expression is specified, but got {}.", column->ToSql())
       .Param("sqlExpr", column->ToSql());
 }
 
@@ -71,7 +71,8 @@ Result<PlanPtr> ResolveWatermark(const LogicalPlan& node, const PlanPtr& child, 
     }
     // One event time at a time: a watermark declared below loses its column's mark.
     auto marked = std::make_shared<Expression>(*attribute);
-    marked->metadata_json = WithWatermarkDelay(attribute->metadata_json, is_event_time ? std::optional<int64_t>(node.delay_ms) : std::nullopt);
+    marked->metadata_json =
+        WithWatermarkDelay(attribute->metadata_json, is_event_time ? std::optional<int64_t>(node.delay_ms) : std::nullopt);
     if (is_event_time) watermark->column = marked;
     watermark->output.push_back(std::move(marked));
   }

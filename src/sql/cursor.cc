@@ -14,17 +14,20 @@ namespace {
 constexpr int kMaxNesting = 150;
 
 // Words that cannot be a column, table or alias unless quoted. Spark reserves fewer, but a name like these is a slip far more often than a name.
-constexpr std::array<std::string_view, 24> kReserved = {"SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "EXCEPT", "INTERSECT", "MINUS", "JOIN",
-                                                        "ON", "AND", "OR", "NOT", "WHEN", "THEN", "ELSE", "END", "AS", "IN", "IS", "BETWEEN"};
+constexpr std::array<std::string_view, 24> kReserved = {"SELECT", "FROM",      "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION",
+                                                        "EXCEPT", "INTERSECT", "MINUS", "JOIN",  "ON",     "AND",   "OR",    "NOT",
+                                                        "WHEN",   "THEN",      "ELSE",  "END",   "AS",     "IN",    "IS",    "BETWEEN"};
 // Words that end a select item or a relation, so that they are no alias without AS.
-constexpr std::array<std::string_view, 27> kNoImplicitAlias = {"OFFSET", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "ANTI", "SEMI", "USING", "LATERAL", "WINDOW",
-                                                               "SORT", "CLUSTER", "DISTRIBUTE", "WATERMARK", "WITH", "IDENTIFIED", "TABLESAMPLE", "VERSION", "PIVOT",
-                                                               "UNPIVOT", "DELAY", "QUALIFY", "LIKE", "RLIKE", "ILIKE"};
+constexpr std::array<std::string_view, 27> kNoImplicitAlias = {
+    "OFFSET",      "INNER",   "LEFT",   "RIGHT",   "FULL",    "CROSS",      "NATURAL",   "ANTI",  "SEMI",
+    "USING",       "LATERAL", "WINDOW", "SORT",    "CLUSTER", "DISTRIBUTE", "WATERMARK", "WITH",  "IDENTIFIED",
+    "TABLESAMPLE", "VERSION", "PIVOT",  "UNPIVOT", "DELAY",   "QUALIFY",    "LIKE",      "RLIKE", "ILIKE"};
 
 // Words worth a hint when they are misspelled.
-constexpr std::array<std::string_view, 28> kKeywords = {"SELECT", "FROM",    "WHERE",     "GROUP",    "HAVING",   "ORDER",         "LIMIT",   "STREAM",  "STREAMING", "WATERMARK",
-                                                        "DELAY",  "CREATE",  "TABLE",     "VIEW",     "USING",    "OPTIONS",       "LOCATION", "TEMPORARY", "INTERVAL", "DISTINCT",
-                                                        "SECONDS", "MINUTES", "HOURS",    "BETWEEN",  "REPLACE",  "TBLPROPERTIES", "UNION",   "WITH"};
+constexpr std::array<std::string_view, 28> kKeywords = {
+    "SELECT",  "FROM",    "WHERE", "GROUP",   "HAVING",  "ORDER",         "LIMIT",    "STREAM",    "STREAMING", "WATERMARK",
+    "DELAY",   "CREATE",  "TABLE", "VIEW",    "USING",   "OPTIONS",       "LOCATION", "TEMPORARY", "INTERVAL",  "DISTINCT",
+    "SECONDS", "MINUTES", "HOURS", "BETWEEN", "REPLACE", "TBLPROPERTIES", "UNION",    "WITH"};
 
 template <size_t N>
 bool Contains(const std::array<std::string_view, N>& words, const Token& token) {

@@ -50,7 +50,8 @@ std::string RenderError(const Status& error, std::string_view file_name, std::st
   if (line == 0) return fmt::format("{}: error: {}{}\n", file_name, condition, error.message());
   int column = Place(*detail, "column");
   std::string_view source = LineOf(text, line);
-  return fmt::format("{}:{}:{}: error: {}{}\n{:>5} | {}\n      | {}\n", file_name, line, column, condition, error.message(), line, source, CaretLine(source, column));
+  return fmt::format("{}:{}:{}: error: {}{}\n{:>5} | {}\n      | {}\n", file_name, line, column, condition, error.message(), line, source,
+                     CaretLine(source, column));
 }
 
 }  // namespace tidemill::sql

@@ -26,11 +26,12 @@ struct BinaryOperator {
   int precedence;
   const char* name;
 };
-constexpr BinaryOperator kBinaryOperators[] = {
-    {"=", kComparison, "="},    {"==", kComparison, "="},      {"<=>", kComparison, "<=>"},    {"<>", kComparison, "<>"},      {"!=", kComparison, "<>"},
-    {"<", kComparison, "<"},    {"<=", kComparison, "<="},     {">", kComparison, ">"},        {">=", kComparison, ">="},      {"|", kBitOr, "|"},
-    {"^", kBitXor, "^"},        {"&", kBitAnd, "&"},           {"+", kAdditive, "+"},          {"-", kAdditive, "-"},          {"||", kAdditive, "||"},
-    {"*", kMultiplicative, "*"}, {"/", kMultiplicative, "/"},  {"%", kMultiplicative, "%"}};
+constexpr BinaryOperator kBinaryOperators[] = {{"=", kComparison, "="},     {"==", kComparison, "="},    {"<=>", kComparison, "<=>"},
+                                               {"<>", kComparison, "<>"},   {"!=", kComparison, "<>"},   {"<", kComparison, "<"},
+                                               {"<=", kComparison, "<="},   {">", kComparison, ">"},     {">=", kComparison, ">="},
+                                               {"|", kBitOr, "|"},          {"^", kBitXor, "^"},         {"&", kBitAnd, "&"},
+                                               {"+", kAdditive, "+"},       {"-", kAdditive, "-"},       {"||", kAdditive, "||"},
+                                               {"*", kMultiplicative, "*"}, {"/", kMultiplicative, "/"}, {"%", kMultiplicative, "%"}};
 
 const BinaryOperator* FindBinaryOperator(const Token& token) {
   static constexpr BinaryOperator kDiv = {"DIV", kMultiplicative, "div"};
@@ -48,7 +49,8 @@ std::string Lower(std::string text) {
 }
 
 bool IsNumber(const Token& token) {
-  return token.kind == TokenKind::kInteger || token.kind == TokenKind::kDecimal || token.kind == TokenKind::kDouble || token.kind == TokenKind::kSuffixed;
+  return token.kind == TokenKind::kInteger || token.kind == TokenKind::kDecimal || token.kind == TokenKind::kDouble ||
+         token.kind == TokenKind::kSuffixed;
 }
 
 bool IsTypedLiteralName(const Token& token) {
@@ -112,7 +114,8 @@ Result<ExpressionParser::Tree> ExpressionParser::Parse(int least_precedence) {
     } else if (least_precedence <= kPredicate && !had_predicate && AtPredicate()) {
       ARROW_ASSIGN_OR_RAISE(left, ParsePredicate(std::move(left)));
       had_predicate = true;
-    } else if (const BinaryOperator* op = FindBinaryOperator(token); op != nullptr && op->precedence >= least_precedence && !had_predicate) {
+    } else if (const BinaryOperator* op = FindBinaryOperator(token);
+               op != nullptr && op->precedence >= least_precedence && !had_predicate) {
       Origin origin = left.expression->origin;
       cursor_.Next();
       ARROW_ASSIGN_OR_RAISE(Tree right, Parse(op->precedence + 1));
@@ -352,7 +355,8 @@ Result<ExpressionParser::Tree> ExpressionParser::ParseCall(std::vector<std::stri
     ARROW_ASSIGN_OR_RAISE(call, ParseFilterClause(std::move(call)));
   }
   for (const char* clause : {"OVER", "WITHIN", "IGNORE", "RESPECT"}) {
-    bool follows = cursor_.Peek().Is(clause) && (cursor_.Peek(1).IsSymbol("(") || cursor_.Peek(1).Is("GROUP") || cursor_.Peek(1).Is("NULLS"));
+    bool follows =
+        cursor_.Peek().Is(clause) && (cursor_.Peek(1).IsSymbol("(") || cursor_.Peek(1).Is("GROUP") || cursor_.Peek(1).Is("NULLS"));
     if (follows) return UnsupportedSyntax(std::string("A function call with ") + clause, cursor_.Peek().origin);
   }
   return call;
@@ -426,7 +430,8 @@ Result<type::TypePtr> ExpressionParser::ParseType() {
     if (token.kind == TokenKind::kEnd || token.IsSymbol(";")) return cursor_.Unexpected();
     if (token.IsSymbol("(") || token.IsSymbol("<")) ++open;
     if (token.IsSymbol(")") || token.IsSymbol(">")) --open;
-    if (open > kMaxTypeNesting) return AtPlace(UserError("TIDEMILL_QUERY_TOO_DEEP", "The type is nested deeper than {} levels.", kMaxTypeNesting), token.origin);
+    if (open > kMaxTypeNesting)
+      return AtPlace(UserError("TIDEMILL_QUERY_TOO_DEEP", "The type is nested deeper than {} levels.", kMaxTypeNesting), token.origin);
     cursor_.Next();
     if (open == 0) break;
   }

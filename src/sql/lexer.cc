@@ -17,7 +17,6 @@ bool IsWordChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 
 constexpr std::array<std::string_view, 11> kLongSymbols = {"<=>", "<=", ">=", "<>", "!=", "==", "||", "::", "->", "|>", "=>"};
 constexpr std::string_view kShortSymbols = "()[]{},.;:?+-*/%<>=!&|^~@#$\\";
 
-
 // What a word that begins with digits is: a number, with exponent or suffix, or else a name such as `1st`.
 TokenKind ClassifyDigits(std::string_view word, size_t digits) {
   std::string rest(word.substr(digits));
@@ -38,7 +37,8 @@ TokenKind ClassifyDigits(std::string_view word, size_t digits) {
 
 bool Token::Is(std::string_view keyword) const {
   return kind == TokenKind::kWord && text.size() == keyword.size() &&
-         std::equal(text.begin(), text.end(), keyword.begin(), [](char a, char b) { return std::toupper(static_cast<unsigned char>(a)) == b; });
+         std::equal(text.begin(), text.end(), keyword.begin(),
+                    [](char a, char b) { return std::toupper(static_cast<unsigned char>(a)) == b; });
 }
 
 Status SyntaxError(const Token& token, std::string hint, std::string suggestion) {
@@ -188,7 +188,8 @@ Token Lexer::ReadWordOrNumber() {
   if (digits > 0) {
     kind = ClassifyDigits(text_.substr(position_, length), digits);
     // 1e+3: the sign is part of the number.
-    bool signed_exponent = length == digits + 1 && std::toupper(At(digits)) == 'E' && (At(length) == '+' || At(length) == '-') && IsDigit(At(length + 1));
+    bool signed_exponent =
+        length == digits + 1 && std::toupper(At(digits)) == 'E' && (At(length) == '+' || At(length) == '-') && IsDigit(At(length + 1));
     if (signed_exponent) {
       ++length;
       while (IsDigit(At(length))) ++length;

@@ -29,8 +29,9 @@ std::string Upper(std::string_view text) {
 }
 
 Status OutOfRange(const Token& token, const std::string& number, const char* type, const std::string& least, const std::string& greatest) {
-  return AtPlace(UserError("INVALID_NUMERIC_LITERAL_RANGE", "Numeric literal {} is outside the valid range for {} with minimum value of {} and maximum value of {}.", number, type, least,
-                           greatest)
+  return AtPlace(UserError("INVALID_NUMERIC_LITERAL_RANGE",
+                           "Numeric literal {} is outside the valid range for {} with minimum value of {} and maximum value of {}.", number,
+                           type, least, greatest)
                      .Param("rawStrippedQualifier", number)
                      .Param("minValue", least)
                      .Param("maxValue", greatest)
@@ -57,7 +58,8 @@ template <typename T, typename Scalar>
 Result<ExprPtr> FloatingLiteral(const Token& token, const std::string& number, const type::TypePtr& type, const char* name) {
   T value = 0;
   if (!ParseWhole(number, &value)) {
-    return OutOfRange(token, number, name, fmt::format("{}", std::numeric_limits<T>::lowest()), fmt::format("{}", std::numeric_limits<T>::max()));
+    return OutOfRange(token, number, name, fmt::format("{}", std::numeric_limits<T>::lowest()),
+                      fmt::format("{}", std::numeric_limits<T>::max()));
   }
   return expr::Literal(std::make_shared<Scalar>(value), type, token.origin);
 }
@@ -67,16 +69,18 @@ Result<ExprPtr> DecimalLiteral(const Token& token, const std::string& number) {
   int32_t precision = 0, scale = 0;
   Status parsed = arrow::Decimal128::FromString(number, &value, &precision, &scale);
   if (!parsed.ok() || precision > 38 || scale > 38 || scale < 0) {
-    return AtPlace(UserError("DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "Decimal literal {} needs more than the maximum precision 38.", number)
-                       .Param("precision", std::to_string(number.size()))
-                       .Param("maxPrecision", "38"),
-                   token.origin);
+    return AtPlace(
+        UserError("DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "Decimal literal {} needs more than the maximum precision 38.", number)
+            .Param("precision", std::to_string(number.size()))
+            .Param("maxPrecision", "38"),
+        token.origin);
   }
   // Digits count from the first that is not zero, but never fewer than stand behind the point: 0.05 is DECIMAL(2,2).
   std::string digits = value.ToIntegerString();
   int significant = static_cast<int>(digits.size()) - (digits[0] == '-' ? 1 : 0);
   precision = std::max({significant, static_cast<int>(scale), 1});
-  return expr::Literal(std::make_shared<arrow::Decimal128Scalar>(value, arrow::decimal128(precision, scale)), type::Decimal(precision, scale), token.origin);
+  return expr::Literal(std::make_shared<arrow::Decimal128Scalar>(value, arrow::decimal128(precision, scale)),
+                       type::Decimal(precision, scale), token.origin);
 }
 
 }  // namespace
@@ -98,11 +102,17 @@ Result<ExprPtr> NumberLiteral(const Token& token, bool negative) {
   }
   number.pop_back();
   switch (suffix) {
-    case 'L': return IntegerLiteral<int64_t, arrow::Int64Scalar>(token, number, type::Long(), "bigint");
-    case 'S': return IntegerLiteral<int16_t, arrow::Int16Scalar>(token, number, type::Short(), "smallint");
-    case 'Y': return IntegerLiteral<int8_t, arrow::Int8Scalar>(token, number, type::Byte(), "tinyint");
-    case 'F': return FloatingLiteral<float, arrow::FloatScalar>(token, number, type::Float(), "float");
-    default: number.pop_back(); return DecimalLiteral(token, number);  // BD
+    case 'L':
+      return IntegerLiteral<int64_t, arrow::Int64Scalar>(token, number, type::Long(), "bigint");
+    case 'S':
+      return IntegerLiteral<int16_t, arrow::Int16Scalar>(token, number, type::Short(), "smallint");
+    case 'Y':
+      return IntegerLiteral<int8_t, arrow::Int8Scalar>(token, number, type::Byte(), "tinyint");
+    case 'F':
+      return FloatingLiteral<float, arrow::FloatScalar>(token, number, type::Float(), "float");
+    default:
+      number.pop_back();
+      return DecimalLiteral(token, number);  // BD
   }
 }
 
@@ -118,10 +128,13 @@ Status InvalidTyped(const std::string& type, const Token& text) {
 Result<ExprPtr> TimestampLiteral(const std::string& type, const Token& text) {
   int64_t micros = 0, elsewhere = 0;
   if (!expr::ParseTimestamp(text.value, "UTC", &micros)) return InvalidTyped(type, text);
-  if (type == "TIMESTAMP_NTZ") return expr::Literal(std::make_shared<arrow::TimestampScalar>(micros, type::TimestampNtz()->ToArrow()), type::TimestampNtz(), text.origin);
+  if (type == "TIMESTAMP_NTZ")
+    return expr::Literal(std::make_shared<arrow::TimestampScalar>(micros, type::TimestampNtz()->ToArrow()), type::TimestampNtz(),
+                         text.origin);
   // The same instant in two zones: the text names its own.
   bool has_zone = expr::ParseTimestamp(text.value, "+13:00", &elsewhere) && elsewhere == micros;
-  if (has_zone) return expr::Literal(std::make_shared<arrow::TimestampScalar>(micros, type::Timestamp()->ToArrow()), type::Timestamp(), text.origin);
+  if (has_zone)
+    return expr::Literal(std::make_shared<arrow::TimestampScalar>(micros, type::Timestamp()->ToArrow()), type::Timestamp(), text.origin);
   return expr::UnresolvedCast(expr::LiteralString(text.value, text.origin), type::Timestamp(), false, text.origin);
 }
 
@@ -157,10 +170,16 @@ struct IntervalUnit {
   int pad;  // digits that Spark prints at least, 0: the unit has no field of its own
 };
 
-constexpr IntervalUnit kUnits[] = {
-    {"YEAR", 12, 0, 1},  {"QUARTER", 3, 0, 0}, {"MONTH", 1, 0, 1},       {"WEEK", 0, 7 * 86400 * kMicrosPerSecond, 0},
-    {"DAY", 0, 86400 * kMicrosPerSecond, 1},   {"HOUR", 0, 3600 * kMicrosPerSecond, 2}, {"MINUTE", 0, 60 * kMicrosPerSecond, 2}, {"SECOND", 0, kMicrosPerSecond, 2},
-    {"MILLISECOND", 0, 1000, 0}, {"MICROSECOND", 0, 1, 0}};
+constexpr IntervalUnit kUnits[] = {{"YEAR", 12, 0, 1},
+                                   {"QUARTER", 3, 0, 0},
+                                   {"MONTH", 1, 0, 1},
+                                   {"WEEK", 0, 7 * 86400 * kMicrosPerSecond, 0},
+                                   {"DAY", 0, 86400 * kMicrosPerSecond, 1},
+                                   {"HOUR", 0, 3600 * kMicrosPerSecond, 2},
+                                   {"MINUTE", 0, 60 * kMicrosPerSecond, 2},
+                                   {"SECOND", 0, kMicrosPerSecond, 2},
+                                   {"MILLISECOND", 0, 1000, 0},
+                                   {"MICROSECOND", 0, 1, 0}};
 
 const IntervalUnit* FindUnit(const Token& token) {
   for (const IntervalUnit& unit : kUnits) {
@@ -200,7 +219,9 @@ bool ParseIntervalValue(std::string text, IntervalValue* value) {
 }
 
 Status InvalidInterval(const Token& at) {
-  return AtPlace(UserError("INVALID_INTERVAL_FORMAT.INVALID_VALUE", "Error parsing '{}' to interval.", at.text).Param("input", std::string(at.text)), at.origin);
+  return AtPlace(
+      UserError("INVALID_INTERVAL_FORMAT.INVALID_VALUE", "Error parsing '{}' to interval.", at.text).Param("input", std::string(at.text)),
+      at.origin);
 }
 
 Status AddField(const Token& at, const IntervalValue& value, const IntervalUnit& unit, IntervalLiteral* interval) {
@@ -208,7 +229,8 @@ Status AddField(const Token& at, const IntervalValue& value, const IntervalUnit&
   int64_t* total = unit.months != 0 ? &interval->months : &interval->micros;
   int64_t part = 0;
   bool fraction_fits = value.millionths == 0 || unit.micros == kMicrosPerSecond;  // only seconds have fractions
-  if (!fraction_fits || __builtin_mul_overflow(value.whole, scale, &part) || __builtin_add_overflow(*total, part, total)) return InvalidInterval(at);
+  if (!fraction_fits || __builtin_mul_overflow(value.whole, scale, &part) || __builtin_add_overflow(*total, part, total))
+    return InvalidInterval(at);
   if (__builtin_add_overflow(*total, value.millionths, total)) return InvalidInterval(at);
   return Status::OK();
 }
@@ -284,7 +306,9 @@ Result<IntervalLiteral> ParseInterval(Cursor& cursor, bool needs_unit) {
     if (++fields == 1 && unit->pad > 0 && value.millionths == 0) single = FieldText(value, *unit);
   } while (AtValue(cursor, 0) && UnitAfterValue(cursor) != nullptr);
   if (interval.is_year_month && day_time) {
-    return AtPlace(UserError("_LEGACY_ERROR_TEMP_0029", "Cannot mix year-month and day-time fields in one interval: {}.", cursor.TextFrom(origin.start)), origin);
+    return AtPlace(UserError("_LEGACY_ERROR_TEMP_0029", "Cannot mix year-month and day-time fields in one interval: {}.",
+                             cursor.TextFrom(origin.start)),
+                   origin);
   }
   if (interval.months != static_cast<int32_t>(interval.months)) return InvalidInterval(cursor.previous());
   interval.text = fields == 1 && !single.empty() ? single : std::string(cursor.TextFrom(origin.start));
@@ -293,9 +317,11 @@ Result<IntervalLiteral> ParseInterval(Cursor& cursor, bool needs_unit) {
 
 ExprPtr ToExpression(const IntervalLiteral& interval) {
   if (interval.is_year_month) {
-    return expr::Literal(std::make_shared<arrow::Int32Scalar>(static_cast<int32_t>(interval.months)), type::YearMonthInterval(), interval.origin);
+    return expr::Literal(std::make_shared<arrow::Int32Scalar>(static_cast<int32_t>(interval.months)), type::YearMonthInterval(),
+                         interval.origin);
   }
-  return expr::Literal(std::make_shared<arrow::DurationScalar>(interval.micros, type::DayTimeInterval()->ToArrow()), type::DayTimeInterval(), interval.origin);
+  return expr::Literal(std::make_shared<arrow::DurationScalar>(interval.micros, type::DayTimeInterval()->ToArrow()),
+                       type::DayTimeInterval(), interval.origin);
 }
 
 }  // namespace tidemill::sql

@@ -54,10 +54,24 @@ TEST(ExpressionParserTest, BindsOperatorsAsSparkDoes) {
 }
 
 TEST(ExpressionParserTest, GivesLiteralsTheirTypes) {
-  const std::vector<std::pair<const char*, const char*>> cases = {
-      {"1", "int"}, {"3000000000", "bigint"}, {"1L", "bigint"}, {"1S", "smallint"}, {"1Y", "tinyint"}, {"1.50", "decimal(3,2)"}, {"0.05", "decimal(2,2)"},
-      {"1e3", "double"}, {"1D", "double"}, {"1.5F", "float"}, {"7BD", "decimal(1,0)"}, {"-2147483648", "int"}, {"'x'", "string"}, {"DATE '2024-01-01'", "date"},
-      {"TIMESTAMP '2024-01-01 00:00:00Z'", "timestamp"}, {"X'0A'", "binary"}, {"true", "boolean"}, {"NULL", "void"}};
+  const std::vector<std::pair<const char*, const char*>> cases = {{"1", "int"},
+                                                                  {"3000000000", "bigint"},
+                                                                  {"1L", "bigint"},
+                                                                  {"1S", "smallint"},
+                                                                  {"1Y", "tinyint"},
+                                                                  {"1.50", "decimal(3,2)"},
+                                                                  {"0.05", "decimal(2,2)"},
+                                                                  {"1e3", "double"},
+                                                                  {"1D", "double"},
+                                                                  {"1.5F", "float"},
+                                                                  {"7BD", "decimal(1,0)"},
+                                                                  {"-2147483648", "int"},
+                                                                  {"'x'", "string"},
+                                                                  {"DATE '2024-01-01'", "date"},
+                                                                  {"TIMESTAMP '2024-01-01 00:00:00Z'", "timestamp"},
+                                                                  {"X'0A'", "binary"},
+                                                                  {"true", "boolean"},
+                                                                  {"NULL", "void"}};
   for (const auto& [text, expected] : cases) {
     Result<expr::ExprPtr> literal = ParseExpression(text);
     ASSERT_TRUE(literal.ok()) << text << ": " << literal.status();
@@ -75,7 +89,9 @@ TEST(ExpressionParserTest, ReadsEscapesAndRawText) {
 }
 
 TEST(QueryParserTest, ReadsStreamsWithAllClausesInOrder) {
-  Result<plan::PlanPtr> query = ParseQuery("SELECT k FROM STREAM cat.t WITH ('maxFilesPerTrigger' = '1', k2 = 1) IDENTIFIED BY src WATERMARK ts DELAY OF INTERVAL 10 SECONDS AS x");
+  Result<plan::PlanPtr> query = ParseQuery(
+      "SELECT k FROM STREAM cat.t WITH ('maxFilesPerTrigger' = '1', k2 = 1) IDENTIFIED BY src WATERMARK ts DELAY OF INTERVAL 10 SECONDS AS "
+      "x");
   ASSERT_TRUE(query.ok()) << query.status();
   const plan::LogicalPlan& alias = *(*query)->children[0];
   ASSERT_EQ(alias.kind, PlanKind::kSubqueryAlias);
@@ -137,9 +153,11 @@ TEST(ParserTest, RefusesWithConditionAndPlace) {
       {"SELECT * FROM STREAM t AS x IDENTIFIED BY s", "PARSE_SYNTAX_ERROR", "error", "'IDENTIFIED'"},
       {"SELECT * FROM sv WATERMARK ts DELAY OF '5 seconds'", "PARSE_SYNTAX_ERROR", "error", "''5 seconds''"},
       {"SELECT * FROM sv WATERMARK ts DELAY OF INTERVAL '5 seconds'", "PARSE_SYNTAX_ERROR", "error", "end of input"},
-      {"SELECT * FROM sv WATERMARK ts DELAY OF INTERVAL 1 SECOND WATERMARK ts DELAY OF INTERVAL 2 SECONDS", "PARSE_SYNTAX_ERROR", "error", "'WATERMARK'"},
+      {"SELECT * FROM sv WATERMARK ts DELAY OF INTERVAL 1 SECOND WATERMARK ts DELAY OF INTERVAL 2 SECONDS", "PARSE_SYNTAX_ERROR", "error",
+       "'WATERMARK'"},
       {"SELECT * FROM sv WATERMARK ts DELAY OF INTERVAL -1 SECOND", "", "delay", "INTERVAL '-01' SECOND"},
-      {"SELECT * FROM sv WATERMARK ts + INTERVAL 1 SECOND AS (a, b) DELAY OF INTERVAL 5 SECONDS", "CANNOT_USE_MULTI_ALIASES_IN_WATERMARK_CLAUSE", "line", "1"},
+      {"SELECT * FROM sv WATERMARK ts + INTERVAL 1 SECOND AS (a, b) DELAY OF INTERVAL 5 SECONDS",
+       "CANNOT_USE_MULTI_ALIASES_IN_WATERMARK_CLAUSE", "line", "1"},
       {"SELECT * FROM STREAM t TABLESAMPLE (10 PERCENT)", "PARSE_SYNTAX_ERROR", "error", "'TABLESAMPLE'"},
       {"SELECT * FROM STREAM t VERSION AS OF 1", "PARSE_SYNTAX_ERROR", "error", "'VERSION'"},
       {"SELECT * FROM read_files('x')", "UNRESOLVABLE_TABLE_VALUED_FUNCTION", "name", "`read_files`"},
@@ -189,7 +207,8 @@ TEST(ParserTest, ReadsAJobStatementByStatement) {
   const auto& table = std::get<CreateTableStatement>((*script)[2].node);
   EXPECT_EQ(table.schema.size(), 3);
   EXPECT_EQ(table.schema.fields[2].type->ToString(), "decimal(10,2)");
-  EXPECT_THAT(table.options, testing::ElementsAre(testing::Pair("a.b", "true"), testing::Pair("maxfilespertrigger", "1"), testing::Pair("path", "in")));
+  EXPECT_THAT(table.options,
+              testing::ElementsAre(testing::Pair("a.b", "true"), testing::Pair("maxfilespertrigger", "1"), testing::Pair("path", "in")));
   const auto& streaming = std::get<CreateStreamingTableStatement>((*script)[3].node);
   EXPECT_TRUE(streaming.has_options);
   EXPECT_TRUE(streaming.if_not_exists);
@@ -213,8 +232,8 @@ TEST(ParserTest, BoundsNestingOfEveryKind) {
     nots += "NOT ";
     cases += "CASE WHEN ";
   }
-  for (const std::string& text : {"SELECT " + brackets, "SELECT " + sum + " FROM t", "SELECT CAST(a AS " + types, "SELECT " + nots, "SELECT " + cases,
-                                  "SELECT a FROM " + brackets, "CREATE TABLE t (a " + types}) {
+  for (const std::string& text : {"SELECT " + brackets, "SELECT " + sum + " FROM t", "SELECT CAST(a AS " + types, "SELECT " + nots,
+                                  "SELECT " + cases, "SELECT a FROM " + brackets, "CREATE TABLE t (a " + types}) {
     Result<std::vector<Statement>> script = ParseScript(text);
     ASSERT_FALSE(script.ok());
     EXPECT_EQ(DetailOf(script.status()).condition, "TIDEMILL_QUERY_TOO_DEEP") << text.substr(0, 30) << script.status();

@@ -84,7 +84,8 @@ Result<PlanPtr> QueryParser::ParseSetOperations(bool intersect_only) {
     bool is_except = word.Is("EXCEPT") || word.Is("MINUS");
     bool mine = intersect_only ? is_intersect : is_except || word.Is("UNION");
     if (!mine) return left;
-    if (count >= kMaxSetOperations) return AtPlace(UserError("TIDEMILL_QUERY_TOO_DEEP", "More than {} set operations in a row.", kMaxSetOperations), word.origin);
+    if (count >= kMaxSetOperations)
+      return AtPlace(UserError("TIDEMILL_QUERY_TOO_DEEP", "More than {} set operations in a row.", kMaxSetOperations), word.origin);
     cursor_.Next();
     bool all = cursor_.Accept("ALL");
     if (!all) cursor_.Accept("DISTINCT");

@@ -148,7 +148,8 @@ bool QueryParser::AtStream() {
   if (!cursor_.Peek().Is("STREAM")) return false;
   const Token& next = cursor_.Peek(1);
   if (next.IsSymbol("(") || next.kind == TokenKind::kQuoted) return true;
-  bool is_clause = next.Is("AS") || next.Is("WITH") || next.Is("WATERMARK") || next.Is("INNER") || next.Is("LEFT") || next.Is("RIGHT") || next.Is("FULL") || next.Is("CROSS");
+  bool is_clause = next.Is("AS") || next.Is("WITH") || next.Is("WATERMARK") || next.Is("INNER") || next.Is("LEFT") || next.Is("RIGHT") ||
+                   next.Is("FULL") || next.Is("CROSS");
   return !is_clause && cursor_.AtIdentifier(1);
 }
 
@@ -185,7 +186,9 @@ Result<PlanPtr> QueryParser::ParseStreamOrTable(bool is_stream) {
   if (!cursor_.AtIdentifier()) return cursor_.Unexpected();
   ARROW_ASSIGN_OR_RAISE(std::vector<std::string> name, cursor_.ExpectName());
   if (cursor_.Peek().IsSymbol("(")) {
-    return AtPlace(UserError("UNRESOLVABLE_TABLE_VALUED_FUNCTION", "Could not resolve `{}` to a table-valued function.", name.back()).Param("name", "`" + name.back() + "`"), origin);
+    return AtPlace(UserError("UNRESOLVABLE_TABLE_VALUED_FUNCTION", "Could not resolve `{}` to a table-valued function.", name.back())
+                       .Param("name", "`" + name.back() + "`"),
+                   origin);
   }
   if (in_brackets) ARROW_RETURN_NOT_OK(cursor_.ExpectSymbol(")"));
   if (PlanPtr cte = name.size() == 1 ? FindCte(name[0]) : nullptr; cte != nullptr && !is_stream) return cte;
@@ -225,7 +228,8 @@ Result<PlanPtr> QueryParser::ParseWatermark(PlanPtr relation) {
   Origin name_origin = cursor_.Peek().origin;
   if (cursor_.Accept("AS") || (!cursor_.Peek().Is("DELAY") && cursor_.AtIdentifier())) {
     if (cursor_.Peek().IsSymbol("(")) {
-      return AtPlace(UserError("CANNOT_USE_MULTI_ALIASES_IN_WATERMARK_CLAUSE", "Multiple aliases are not supported in watermark clause."), name_origin);
+      return AtPlace(UserError("CANNOT_USE_MULTI_ALIASES_IN_WATERMARK_CLAUSE", "Multiple aliases are not supported in watermark clause."),
+                     name_origin);
     }
     ARROW_ASSIGN_OR_RAISE(std::string name, cursor_.ExpectIdentifier());
     Origin place = column->origin;
@@ -235,7 +239,8 @@ Result<PlanPtr> QueryParser::ParseWatermark(PlanPtr relation) {
   ARROW_RETURN_NOT_OK(cursor_.Expect("INTERVAL"));
   ARROW_ASSIGN_OR_RAISE(IntervalLiteral delay, ParseInterval(cursor_, /*needs_unit=*/true));
   if (delay.months < 0 || delay.micros < 0) {
-    return AtPlace(UserError("", "requirement failed: delay threshold ({}) should not be negative.", delay.text).Param("delay", delay.text), delay.origin);
+    return AtPlace(UserError("", "requirement failed: delay threshold ({}) should not be negative.", delay.text).Param("delay", delay.text),
+                   delay.origin);
   }
   int64_t delay_ms = delay.is_year_month ? delay.months * kMillisPerMonth : delay.micros / 1000;
   auto watermark = std::make_shared<LogicalPlan>(*plan::Watermark(std::move(relation), std::move(column), delay_ms, delay.text));

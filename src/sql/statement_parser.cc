@@ -14,9 +14,10 @@ namespace {
 constexpr int kMaxTypeNesting = 100;
 
 // Statements of Spark's that are none of ours, so that they are refused by name and not as bad syntax.
-constexpr std::array<std::string_view, 27> kForeignStatements = {"INSERT", "DROP",     "ALTER",  "SHOW",     "DESCRIBE", "DESC",   "EXPLAIN", "USE",  "CACHE",
-                                                                 "UNCACHE", "REFRESH", "MSCK",   "ANALYZE",  "MERGE",    "UPDATE", "DELETE",  "TRUNCATE", "LOAD",
-                                                                 "ADD",     "LIST",    "RESET",  "DECLARE",  "EXECUTE",  "CALL",   "COMMENT", "REPLACE", "BEGIN"};
+constexpr std::array<std::string_view, 27> kForeignStatements = {
+    "INSERT",  "DROP",    "ALTER", "SHOW",    "DESCRIBE", "DESC",   "EXPLAIN", "USE",      "CACHE",
+    "UNCACHE", "REFRESH", "MSCK",  "ANALYZE", "MERGE",    "UPDATE", "DELETE",  "TRUNCATE", "LOAD",
+    "ADD",     "LIST",    "RESET", "DECLARE", "EXECUTE",  "CALL",   "COMMENT", "REPLACE",  "BEGIN"};
 
 // Text as the schema reader takes it, which knows backslashes but not doubled quotes.
 std::string QuoteString(const std::string& text) {
@@ -32,7 +33,9 @@ std::string QuoteString(const std::string& text) {
 template <typename T>
 Status SetOnce(std::optional<T>* slot, T value, const char* clause, const expr::Origin& origin) {
   if (slot->has_value()) {
-    return AtPlace(UserError("DUPLICATE_CLAUSES", "Found duplicate clauses: {}. Please, remove one of them.", clause).Param("clauseName", clause), origin);
+    return AtPlace(
+        UserError("DUPLICATE_CLAUSES", "Found duplicate clauses: {}. Please, remove one of them.", clause).Param("clauseName", clause),
+        origin);
   }
   *slot = std::move(value);
   return Status::OK();
@@ -42,8 +45,10 @@ Status SetOnce(std::optional<T>* slot, T value, const char* clause, const expr::
 Status AddLocation(const std::optional<std::string>& location, plan::Options* options, const expr::Origin& origin) {
   if (!location) return Status::OK();
   if (options->emplace("path", *location).second) return Status::OK();
-  return AtPlace(UserError("_LEGACY_ERROR_TEMP_0032", "Duplicated table paths found: '{}' and '{}'. LOCATION and the case insensitive key 'path' in OPTIONS are all used to indicate the "
-                                                      "custom table path, you can only specify one of them.",
+  return AtPlace(UserError("_LEGACY_ERROR_TEMP_0032",
+                           "Duplicated table paths found: '{}' and '{}'. LOCATION and the case insensitive key 'path' in OPTIONS are all "
+                           "used to indicate the "
+                           "custom table path, you can only specify one of them.",
                            options->at("path"), *location)
                      .Param("pathOne", options->at("path"))
                      .Param("pathTwo", *location),
@@ -114,7 +119,9 @@ Result<SetStatement> StatementParser::ParseSet() {
   bool one_word = set.key.find_first_of(" \t\r\n`'\"") == std::string::npos;
   if (one_word && (!set.key.empty() || equals == std::string::npos)) return set;
   std::string error = "Expected format is 'SET', 'SET key', or 'SET key=value'.";
-  return AtPlace(UserError("INVALID_SET_SYNTAX", "{} If you want to include special characters in key, please use backquotes, e.g., SET `key`=value.", error), word.origin);
+  return AtPlace(UserError("INVALID_SET_SYNTAX",
+                           "{} If you want to include special characters in key, please use backquotes, e.g., SET `key`=value.", error),
+                 word.origin);
 }
 
 Status StatementParser::ParseCreate(Statement* statement) {
@@ -157,7 +164,8 @@ Result<type::Schema> StatementParser::ParseColumns() {
     Token token = cursor_.Next();
     bool opens = token.IsSymbol("(") || token.IsSymbol("<");
     open += opens ? 1 : token.IsSymbol(")") || token.IsSymbol(">") ? -1 : 0;
-    if (open > kMaxTypeNesting) return AtPlace(UserError("TIDEMILL_QUERY_TOO_DEEP", "The type is nested deeper than {} levels.", kMaxTypeNesting), token.origin);
+    if (open > kMaxTypeNesting)
+      return AtPlace(UserError("TIDEMILL_QUERY_TOO_DEEP", "The type is nested deeper than {} levels.", kMaxTypeNesting), token.origin);
     text += text.empty() ? "" : " ";
     text += token.kind == TokenKind::kString ? QuoteString(token.value) : std::string(token.text);
   }
@@ -191,7 +199,8 @@ Result<bool> StatementParser::ParseClause(Clauses* clauses) {
     bool is_location = cursor_.previous().Is("LOCATION");
     if (cursor_.Peek().kind != TokenKind::kString) return cursor_.Unexpected();
     std::string text = cursor_.Next().value;
-    ARROW_RETURN_NOT_OK(SetOnce(is_location ? &clauses->location : &clauses->comment, std::move(text), is_location ? "LOCATION" : "COMMENT", origin));
+    ARROW_RETURN_NOT_OK(
+        SetOnce(is_location ? &clauses->location : &clauses->comment, std::move(text), is_location ? "LOCATION" : "COMMENT", origin));
   } else if (cursor_.Peek().Is("PARTITIONED") || cursor_.Peek().Is("CLUSTERED") || cursor_.Peek().Is("CLUSTER")) {
     return UnsupportedSyntax(std::string(cursor_.Peek().text) + " BY", origin);
   } else {
@@ -208,7 +217,8 @@ Result<CreateTableStatement> StatementParser::ParseCreateTable() {
   if (!cursor_.Peek().IsSymbol("(")) return UnsupportedSyntax("CREATE TABLE without a list of columns", origin);
   ARROW_ASSIGN_OR_RAISE(table.schema, ParseColumns());
   ARROW_ASSIGN_OR_RAISE(Clauses clauses, ParseClauses());
-  if (cursor_.Peek().Is("AS") || queries_.AtQuery()) return UnsupportedSyntax("CREATE TABLE … AS (write CREATE STREAMING TABLE … AS)", cursor_.Peek().origin);
+  if (cursor_.Peek().Is("AS") || queries_.AtQuery())
+    return UnsupportedSyntax("CREATE TABLE … AS (write CREATE STREAMING TABLE … AS)", cursor_.Peek().origin);
   table.format = clauses.format.value_or("parquet");  // Spark's default source
   table.options = std::move(clauses.options).value_or(plan::Options{});
   ARROW_RETURN_NOT_OK(AddLocation(clauses.location, &table.options, origin));
@@ -248,14 +258,16 @@ Result<CreateStreamingTableStatement> StatementParser::ParseCreateStreamingTable
   ARROW_ASSIGN_OR_RAISE(table.if_not_exists, ParseIfNotExists());
   expr::Origin origin = cursor_.Peek().origin;
   ARROW_ASSIGN_OR_RAISE(table.name, cursor_.ExpectName());
-  if (cursor_.Peek().IsSymbol("(")) return UnsupportedSyntax("Columns of a streaming table (they come from its query)", cursor_.Peek().origin);
+  if (cursor_.Peek().IsSymbol("("))
+    return UnsupportedSyntax("Columns of a streaming table (they come from its query)", cursor_.Peek().origin);
   ARROW_ASSIGN_OR_RAISE(Clauses clauses, ParseClauses());
   if (clauses.format) table.format = *clauses.format;
   table.properties = std::move(clauses.properties).value_or(plan::Options{});
   table.has_options = clauses.options.has_value() || clauses.location.has_value();
   for (const auto& [key, value] : clauses.options.value_or(plan::Options{})) {
     if (table.properties.emplace(key, value).second) continue;
-    return AtPlace(UserError("DUPLICATE_KEY", "Key `{}` stands in TBLPROPERTIES and in OPTIONS.", key).Param("keyColumn", "`" + key + "`"), origin);
+    return AtPlace(UserError("DUPLICATE_KEY", "Key `{}` stands in TBLPROPERTIES and in OPTIONS.", key).Param("keyColumn", "`" + key + "`"),
+                   origin);
   }
   ARROW_RETURN_NOT_OK(AddLocation(clauses.location, &table.properties, origin));
   if (cursor_.AtEnd() || cursor_.Peek().IsSymbol(";")) return UnsupportedSyntax("CREATE STREAMING TABLE without a query", origin);

@@ -55,13 +55,20 @@ size_t NumericEscape(std::string_view text, size_t at, int64_t* code) {
 
 char NamedEscape(char c) {
   switch (c) {
-    case '0': return '\0';
-    case 'b': return '\b';
-    case 'n': return '\n';
-    case 'r': return '\r';
-    case 't': return '\t';
-    case 'Z': return '\x1A';
-    default: return c;
+    case '0':
+      return '\0';
+    case 'b':
+      return '\b';
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    case 'Z':
+      return '\x1A';
+    default:
+      return c;
   }
 }
 
