@@ -26,6 +26,23 @@ std::vector<std::string> NamesWithout(const std::vector<type::Field>& fields, co
   return names;
 }
 
+/// `line` as text that is UTF-8: a malformed line may hold any bytes, and a string column may not. Each bad byte becomes U+FFFD.
+std::string ReplaceInvalidUtf8(std::string_view line) {
+  std::string text;
+  for (size_t i = 0; i < line.size();) {
+    size_t size = 1;
+    while (size <= 4 && i + size <= line.size() && !simdjson::validate_utf8(line.data() + i, size)) ++size;
+    if (size <= 4 && i + size <= line.size()) {
+      text += line.substr(i, size);
+      i += size;
+    } else {
+      text += "\xef\xbf\xbd";
+      ++i;
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 JsonDecoder::JsonDecoder(std::vector<type::Field> columns, JsonOptions options, arrow::MemoryPool* pool)
@@ -135,7 +152,8 @@ Status JsonDecoder::Malformed(std::string_view line, int64_t first_row) {
       if (corrupt_ < 0) return Status::OK();
       ColumnBuilder& column = builders_[corrupt_];
       column.Truncate(first_row);
-      for (int64_t row = first_row; row < row_count_; ++row) ARROW_RETURN_NOT_OK(column.AppendBytes(line));
+      const std::string repaired = simdjson::validate_utf8(line.data(), line.size()) ? std::string() : ReplaceInvalidUtf8(line);
+      for (int64_t row = first_row; row < row_count_; ++row) ARROW_RETURN_NOT_OK(column.AppendBytes(repaired.empty() ? line : repaired));
       return Status::OK();
     }
     case ParseMode::kFailFast:

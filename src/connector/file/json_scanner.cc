@@ -313,6 +313,7 @@ bool ObjectScanner::Scan(const char*& cursor, bool* non_ascii, int depth) {
       slot = expected.slot;
       opens_string = expected.opens_string;
       p += expected.size;
+      if (!opens_string) p = SkipJsonBlanks(p);  // there may be more of them than last time
     } else {
       p = ScanKey(p, field, &slot, &opens_string, non_ascii);
       if (p == nullptr) return false;

@@ -78,16 +78,6 @@ bool ParseDecimal(std::string_view text, int precision, int scale, arrow::Decima
   return true;
 }
 
-bool IsBase64(std::string_view text) {
-  if (text.size() % 4 != 0) return false;
-  size_t padding = 0;
-  while (padding < 2 && padding < text.size() && text[text.size() - 1 - padding] == '=') ++padding;
-  text.remove_suffix(padding);
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
-  });
-}
-
 }  // namespace
 
 Result<ValueDecoder> ValueDecoder::Make(const type::TypePtr& type, const JsonOptions& options) {
@@ -243,7 +233,7 @@ Status ValueDecoder::DecodeBinary(const JsonSlice& slice, ColumnBuilder& column,
   if (slice.kind == JsonKind::kString) {
     std::string buffer;
     std::string_view text = Characters(slice, buffer);
-    if (IsBase64(text)) return column.AppendBytes(arrow::util::base64_decode(text));
+    if (Result<std::string> bytes = arrow::util::base64_decode(text); bytes.ok()) return column.AppendBytes(*bytes);
   }
   *outcome = DecodeOutcome::kFailed;
   return Status::OK();
