@@ -84,7 +84,7 @@ void FillAvg(AggregateFunction& function) {
 }
 
 Error UnsupportedAggregate(const Expression& call, std::string_view why) {
-  return UserError("TIDEMILL_UNSUPPORTED_FEATURE", "{} cannot be run as a streaming aggregate here: {}.", call.ToSql(), why);
+  return UserError("TIDEMILL_UNSUPPORTED_AGGREGATE", "{} cannot be run as a streaming aggregate here: {}.", call.ToSql(), why);
 }
 
 bool SameChildren(const Expression& a, const Expression& b) {

@@ -135,7 +135,7 @@ TEST(MakeAggregate, SameMeansSameArguments) {
   EXPECT_TRUE(SameExpression(**Call("+", {in["v"], LiteralInt(1)}), **Call("+", {in["v"], LiteralInt(1)})));
   EXPECT_FALSE(SameExpression(**Call("+", {in["v"], LiteralInt(1)}), **Call("+", {in["v"], LiteralInt(2)})));
   EXPECT_TRUE(IsAggregate(*UnresolvedCall("COUNT", {in["v"]})));
-  EXPECT_EQ(TestInput::ConditionOf(MakeAggregate(**Call("count", {in["v"], in["d"]})).status()), "TIDEMILL_UNSUPPORTED_FEATURE");
+  EXPECT_EQ(TestInput::ConditionOf(MakeAggregate(**Call("count", {in["v"], in["d"]})).status()), "TIDEMILL_UNSUPPORTED_AGGREGATE");
 }
 
 }  // namespace

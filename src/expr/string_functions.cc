@@ -2,6 +2,7 @@
 
 #include <arrow/array.h>
 #include <arrow/array/builder_binary.h>
+#include <arrow/array/util.h>
 #include <arrow/scalar.h>
 #include <arrow/type.h>
 
@@ -74,7 +75,7 @@ Result<Bound> BindSubstring(CallSite& call) {
 template <typename Append>
 Result<ArrayPtr> BuildStrings(std::span<const Column> arguments, int64_t rows, const std::shared_ptr<arrow::DataType>& type, Append append) {
   ARROW_ASSIGN_OR_RAISE(const Validity validity, IntersectValidity(arguments, rows));
-  arrow::BinaryBuilder builder(type, arrow::default_memory_pool());
+  arrow::BinaryBuilder builder;
   ARROW_RETURN_NOT_OK(builder.Reserve(rows));
   std::string text;
   for (int64_t row = 0; row < rows; ++row) {
@@ -86,7 +87,10 @@ Result<ArrayPtr> BuildStrings(std::span<const Column> arguments, int64_t rows, c
     append(row, &text);
     ARROW_RETURN_NOT_OK(builder.Append(text));
   }
-  return builder.Finish();
+  ARROW_ASSIGN_OR_RAISE(const ArrayPtr bytes, builder.Finish());
+  auto data = bytes->data()->Copy();
+  data->type = type;
+  return arrow::MakeArray(data);
 }
 
 using StringFunction = void (*)(std::span<const Column>, int64_t, std::string*);
