@@ -31,9 +31,9 @@ class MemoryStore final : public StateStore {
 
   int64_t version() const override { return version_; }
   Status Touch(const KeyBatch& keys, std::string_view initial, std::span<RowSlot> slots, std::span<uint8_t> created) override;
-  uint8_t* Value(RowSlot slot) override { return rows_.row(touched_[slot].ref)->value_data(); }
-  std::string_view ValueView(RowSlot slot) const override { return rows_.row(touched_[slot].ref)->value(); }
-  std::string_view Key(RowSlot slot) const override { return rows_.row(touched_[slot].ref)->key(); }
+  uint8_t* Value(RowSlot slot) override { return rows_.row(refs_[slot])->value_data(); }
+  std::string_view ValueView(RowSlot slot) const override { return rows_.row(refs_[slot])->value(); }
+  std::string_view Key(RowSlot slot) const override { return rows_.row(refs_[slot])->key(); }
   Status Replace(RowSlot slot, std::string_view value) override;
   Status Remove(RowSlot slot) override;
   Status Scan(const std::function<Status(std::string_view key, std::string_view value)>& visit) override { return rows_.Visit(visit); }
@@ -46,7 +46,6 @@ class MemoryStore final : public StateStore {
  private:
   /// A row that the batch has changed, and what it was at version N.
   struct TouchedRow {
-    RowRef ref;
     uint32_t before_bytes = 0;
     uint64_t before_offset = 0;  // into before_images_
     bool existed = false;        // at version N
@@ -57,7 +56,9 @@ class MemoryStore final : public StateStore {
 
   /// The slot of a row, made if the batch has not touched it yet.
   RowSlot SlotOf(RowRef ref);
-  void Detach(TouchedRow& touched);
+  /// A slot for a row that the batch had not touched.
+  RowSlot NewSlot(RowRef ref, const TouchedRow& touched);
+  void Detach(RowSlot slot);
   void EndBatch();
   void RewriteDeadChunks();
 
@@ -68,7 +69,9 @@ class MemoryStore final : public StateStore {
   std::atomic<int64_t> version_ = 0;  // read by the maintenance of the provider while a batch runs
   RowSet rows_;
   DueIndex due_;
-  std::vector<TouchedRow> touched_;
+  uint32_t batch_ = 1;               // row headers name it, so no batch has to clear what an earlier one left in them
+  std::vector<RowRef> refs_;         // by slot; apart from the rest, because every update of a value reads it
+  std::vector<TouchedRow> touched_;  // by slot
   std::vector<uint8_t> before_images_;
   std::vector<fs::StagedFile> staged_;
   int64_t cache_hits_ = 0;

@@ -1,5 +1,10 @@
 #include "state/row_arena.h"
 
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <new>
+
 #include "base/check.h"
 
 namespace tidemill::state {
@@ -10,11 +15,21 @@ constexpr uint64_t kDeadBytesWorthIt = uint64_t{4} << 20;
 /// … from chunks at most half alive.
 constexpr uint64_t kLiveShare = 2;
 /// Empty chunks whose memory is kept for the next batch.
-constexpr size_t kChunksKeptWarm = 4;
+constexpr size_t kChunksKeptWarm = 2;
 
 }  // namespace
 
 RowArena::RowArena() = default;
+
+void RowArena::FreeMemory::operator()(uint8_t* memory) const { std::free(memory); }
+
+uint8_t* RowArena::NewMemory(uint64_t bytes, bool huge_pages) {
+  void* memory = std::aligned_alloc(kChunkBytes, bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  // Rows are found in random order: with small pages every one of them would also miss the TLB. A refusal costs only that.
+  if (huge_pages) madvise(memory, bytes, MADV_HUGEPAGE);
+  return static_cast<uint8_t*>(memory);
+}
 
 Status RowArena::OpenChunk(uint64_t bytes) {
   const auto span = static_cast<uint32_t>((bytes + kChunkBytes - 1) >> kChunkBits);
@@ -32,7 +47,8 @@ Status RowArena::OpenChunk(uint64_t bytes) {
     bases_.resize(chunks_.size(), nullptr);
   }
   Chunk& chunk = chunks_[current_];
-  if (chunk.memory == nullptr) chunk.memory.reset(new uint8_t[span * kChunkBytes]);
+  // The first chunk of a store may stay nearly empty, and a query has hundreds of stores: it gets pages only as it fills.
+  if (chunk.memory == nullptr) chunk.memory.reset(NewMemory(span * kChunkBytes, current_ > 0));
   for (uint32_t i = 0; i < span; ++i) {
     bases_[current_ + i] = chunk.memory.get() + i * kChunkBytes;
     chunks_[current_ + i].span = 0;
@@ -65,8 +81,8 @@ Result<RowRef> RowArena::Allocate(uint32_t key_bytes, uint32_t value_bytes, uint
 
 void RowArena::Free(RowRef ref) {
   RowHeader* header = row(ref);
-  TIDEMILL_CHECK(!header->dead);
-  header->dead = 1;
+  TIDEMILL_CHECK(header->batch != RowHeader::kDead);
+  header->batch = RowHeader::kDead;
   int64_t chunk = ref >> kUnitBits;
   while (chunks_[chunk].span == 0) --chunk;
   chunks_[chunk].live -= header->total_bytes();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Memory of a store's rows: chunks of 1 MiB that never move, rows one after another inside.
+// Memory of a store's rows: chunks of 2 MiB that never move, rows one after another inside.
 //
 //   row = [RowHeader][key, padded to 8][value, with slack up to its capacity]
 //
@@ -23,10 +23,12 @@ struct RowHeader {
   uint32_t value_bytes;
   uint32_t value_capacity;
   uint32_t hash;
-  uint32_t touched;  // candidate index into the batch's list of touched rows
-  RowRef next;       // neighbours in the list of rows that fall due in the same second
+  uint32_t slot;  // in the batch that is named below
+  RowRef next;    // neighbours in the list of rows that fall due in the same second
   RowRef previous;
-  uint32_t dead;
+  uint32_t batch;  // the last one that touched the row: a number of the store's own; kDead
+
+  static constexpr uint32_t kDead = ~uint32_t{0};
 
   uint8_t* key_data() { return reinterpret_cast<uint8_t*>(this + 1); }
   uint8_t* value_data() { return key_data() + ((key_bytes + 7) & ~7u); }
@@ -67,20 +69,23 @@ class RowArena {
       const auto ref = static_cast<RowRef>((static_cast<uint64_t>(chunk) << kUnitBits) + (at >> 3));
       RowHeader* header = row(ref);
       at += header->total_bytes();
-      if (!header->dead) ARROW_RETURN_NOT_OK(visit(ref, header));
+      if (header->batch != RowHeader::kDead) ARROW_RETURN_NOT_OK(visit(ref, header));
     }
     return Status::OK();
   }
 
  private:
-  static constexpr int kChunkBits = 20;
+  static constexpr int kChunkBits = 21;  // a huge page
   static constexpr int kUnitBits = kChunkBits - 3;
   static constexpr RowRef kUnitMask = (RowRef{1} << kUnitBits) - 1;
   static constexpr uint64_t kChunkBytes = uint64_t{1} << kChunkBits;
   static constexpr uint64_t kMaxChunks = uint64_t{1} << (32 - kUnitBits);
 
+  struct FreeMemory {
+    void operator()(uint8_t* memory) const;
+  };
   struct Chunk {
-    std::unique_ptr<uint8_t[]> memory;  // null: given back, or the tail of a larger one before it
+    std::unique_ptr<uint8_t[], FreeMemory> memory;  // null: given back, or the tail of a larger one before it
     uint64_t begin = 0;
     uint64_t used = 0;
     uint64_t live = 0;
@@ -89,6 +94,7 @@ class RowArena {
   };
 
   Status OpenChunk(uint64_t bytes);
+  static uint8_t* NewMemory(uint64_t bytes, bool huge_pages);
 
   std::vector<uint8_t*> bases_;
   std::vector<Chunk> chunks_;

@@ -90,7 +90,8 @@ Result<RowRef> RowSet::Move(RowRef ref, uint32_t value_capacity) {
   ARROW_ASSIGN_OR_RAISE(const RowRef moved, arena_.Allocate(from->key_bytes, from->value_bytes, value_capacity));
   RowHeader* to = arena_.row(moved);
   to->hash = from->hash;
-  to->touched = from->touched;
+  to->slot = from->slot;
+  to->batch = from->batch;
   to->next = from->next;
   to->previous = from->previous;
   std::memcpy(to->key_data(), from->key_data(), from->key_bytes);
