@@ -23,8 +23,15 @@ enum class Kind {
 };
 
 class DataType;
-struct Field;
 using TypePtr = std::shared_ptr<const DataType>;
+
+/// A named column. `metadata_json` is Spark's field metadata as compact JSON text, "{}" for none.
+struct Field {
+  std::string name;
+  TypePtr type;
+  bool nullable = true;
+  std::string metadata_json = "{}";
+};
 
 /// An immutable SQL type. Compare with Equals(), never by address.
 class DataType {
@@ -67,14 +74,6 @@ class DataType {
   TypePtr element_;
   TypePtr key_;
   bool contains_null_ = true;
-};
-
-/// A named column. `metadata_json` is Spark's field metadata as compact JSON text, "{}" for none.
-struct Field {
-  std::string name;
-  TypePtr type;
-  bool nullable = true;
-  std::string metadata_json = "{}";
 };
 
 /// Shared instances of the types without parameters.
