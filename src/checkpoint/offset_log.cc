@@ -88,7 +88,10 @@ Result<OffsetEntry> ParseOffsetEntry(std::string_view text) {
     ARROW_RETURN_NOT_OK(ReadKeyedOffsets(lines, &entry));
     return entry;
   }
-  for (const std::string_view line : lines) entry.offsets.push_back(OffsetOf(line));
+  for (const std::string_view line : lines) {
+    if (line.empty()) return ExternalError("TIDEMILL_MALFORMED_LOG", "the offset line of source {} is empty", entry.offsets.size());
+    entry.offsets.push_back(OffsetOf(line));
+  }
   return entry;
 }
 

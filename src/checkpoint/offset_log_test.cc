@@ -70,7 +70,7 @@ TEST(OffsetLogTest, RefusesWhatItCannotRead) {
   EXPECT_THAT(ErrorOf("").message(), HasSubstr("Incomplete log file"));
   EXPECT_THAT(ErrorOf("v1").message(), HasSubstr("Incomplete log file"));
   for (const char* text : {"v1\n[", "v1\n[]", "v1\n{\"batchWatermarkMs\":\"1\"}", "v1\n{\"batchWatermarkMs\":1e300}", "v1\n{\"conf\":1}",
-                           "v1\n{\"conf\":{\"a\":1}}", "v2\n{}\nno colon", "v2\n{}\n0:1\n0:2", "v2\n{\"controlBatchInfo\":{}}"}) {
+                           "v1\n{\"conf\":{\"a\":1}}", "v1\n{}\n\n-", "v1\n{}\n\r", "v2\n{}\nno colon", "v2\n{}\n0:1\n0:2", "v2\n{\"controlBatchInfo\":{}}"}) {
     EXPECT_FALSE(ErrorOf(text).ok()) << text;
   }
 }
