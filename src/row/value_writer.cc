@@ -101,7 +101,7 @@ uint32_t ValueWriter::WriteVariable(const DataType& type, const arrow::Array& ar
       return static_cast<uint32_t>(MinimalBigEndian(arrow::Decimal128(static_cast<const arrow::Decimal128Array&>(array).GetValue(i)), at));
     default: {
       const std::string_view bytes = static_cast<const arrow::BinaryArray&>(array).GetView(i);
-      std::memcpy(at, bytes.data(), bytes.size());
+      if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());
       return static_cast<uint32_t>(bytes.size());
     }
   }

@@ -181,7 +181,7 @@ void MemoryStore::Abort() {
     if (touched.has_image) {
       // A row that grew lies elsewhere now, with more room: the old value always fits.
       TIDEMILL_CHECK(touched.before_bytes <= row->value_capacity);
-      std::memcpy(row->value_data(), before_images_.data() + touched.before_offset, touched.before_bytes);
+      if (touched.before_bytes > 0) std::memcpy(row->value_data(), before_images_.data() + touched.before_offset, touched.before_bytes);
       row->value_bytes = touched.before_bytes;
     }
     if (touched.removed) {

@@ -209,6 +209,22 @@ TEST_F(MemoryStoreTest, MemoryDoesNotGrowWithTurnover) {
   EXPECT_LT(store->metrics().memory_bytes, 2 * largest);
 }
 
+TEST_F(MemoryStoreTest, AStoreWithoutKeyColumnsHasOneRow) {
+  options_.key_schema.fields.clear();
+  auto store = Make();
+  const uint32_t offsets[3] = {0, 0, 0};
+  const uint64_t hash = XXH3_64bits(nullptr, 0);
+  const uint64_t hashes[2] = {hash, hash};
+  RowSlot slots[2] = {7, 8};
+  ASSERT_TRUE(store->Touch({nullptr, offsets, hashes}, LongRow(4), slots, {}).ok());
+  EXPECT_EQ(slots[0], slots[1]);
+  ASSERT_TRUE(Commit(folder_.file_system(), *store).ok());
+  auto loaded = Make(1);
+  EXPECT_EQ(loaded->metrics().rows_total, 1);
+  ASSERT_TRUE(loaded->Touch({nullptr, offsets, hashes}, LongRow(0), slots, {}).ok());
+  EXPECT_EQ(LongOf(loaded->ValueView(slots[0])), 4);
+}
+
 TEST_F(MemoryStoreTest, RowsOfAnotherSchemaAreRefused) {
   auto store = Make();
   Add(*store, "a", 1);

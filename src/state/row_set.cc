@@ -15,6 +15,11 @@ constexpr int64_t kLoadDenominator = 8;
 
 uint32_t RoundUp8(size_t bytes) { return static_cast<uint32_t>((bytes + 7) & ~size_t{7}); }
 
+/// memcpy that takes a null source when there is nothing to copy: the key of a store without key columns.
+void Copy(uint8_t* to, std::string_view from) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size());
+}
+
 Status CheckLength(std::string_view key, std::string_view value) {
   // Lengths are 32 bits wide in files and headers; half of that leaves room for slack.
   constexpr size_t kLimit = std::numeric_limits<int32_t>::max() / 2;
@@ -79,8 +84,8 @@ Result<RowRef> RowSet::Insert(std::string_view key, uint32_t hash, std::string_v
                         arena_.Allocate(static_cast<uint32_t>(key.size()), static_cast<uint32_t>(value.size()), RoundUp8(value.size())));
   RowHeader* header = arena_.row(ref);
   header->hash = hash;
-  std::memcpy(header->key_data(), key.data(), key.size());
-  std::memcpy(header->value_data(), value.data(), value.size());
+  Copy(header->key_data(), key);
+  Copy(header->value_data(), value);
   Attach(ref);
   return ref;
 }
@@ -109,7 +114,7 @@ Result<RowRef> RowSet::SetValue(RowRef ref, std::string_view value) {
     ARROW_ASSIGN_OR_RAISE(ref, Move(ref, RoundUp8(value.size() + value.size() / 2)));
     header = arena_.row(ref);
   }
-  std::memcpy(header->value_data(), value.data(), value.size());
+  Copy(header->value_data(), value);
   header->value_bytes = static_cast<uint32_t>(value.size());
   return ref;
 }
