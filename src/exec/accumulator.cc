@@ -21,9 +21,9 @@ using type::Kind;
 
 Error LongOverflow() {
   return UserError("ARITHMETIC_OVERFLOW",
-                   "long overflow. Use 'try_add' to tolerate overflow and return NULL instead. If necessary set \"spark.sql.ansi.enabled\" to \"false\" to bypass this error.")
-      .Param("message", "long overflow")
-      .Param("alternative", " Use 'try_add' to tolerate overflow and return NULL instead.")
+                   "overflow. Use 'try_add' to tolerate overflow and return NULL instead. If necessary set \"spark.sql.ansi.enabled\" to \"false\" to bypass this error.")
+      .Param("message", "overflow")
+      .Param("alternative", "Use 'try_add' to tolerate overflow and return NULL instead.")
       .Param("config", "\"spark.sql.ansi.enabled\"");
 }
 

@@ -113,9 +113,9 @@ Result<ArrayPtr> FinishDecimalSum(const AggregateFunction& function, const arrow
     } else if (sum.IsValid(i)) {
       ARROW_RETURN_NOT_OK(builder.Append(Decimal128(sum.GetValue(i))));
     } else if (function.ansi) {
-      return UserError("ARITHMETIC_OVERFLOW", "Overflow in sum of decimals. If necessary set \"spark.sql.ansi.enabled\" to \"false\" to bypass this error.")
+      return UserError("ARITHMETIC_OVERFLOW", "Overflow in sum of decimals. Use 'try_sum' to tolerate overflow and return NULL instead. If necessary set \"spark.sql.ansi.enabled\" to \"false\" to bypass this error.")
           .Param("message", "Overflow in sum of decimals")
-          .Param("alternative", "")
+          .Param("alternative", "Use 'try_sum' to tolerate overflow and return NULL instead.")
           .Param("config", "\"spark.sql.ansi.enabled\"");
     } else {
       ARROW_RETURN_NOT_OK(builder.AppendNull());

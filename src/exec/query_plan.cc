@@ -17,6 +17,7 @@ namespace tidemill::exec {
 namespace {
 
 constexpr char kAggregationName[] = "stateStoreSave";
+constexpr char kAllowMultiple[] = "spark.sql.streaming.statefulOperator.allowMultiple";
 
 int64_t MillisSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
@@ -50,6 +51,7 @@ struct TaskResult {
 class QueryPlanImpl final : public QueryPlan {
  public:
   QueryPlanImpl(PhysicalPlan physical, const Config& config, state::StateProvider& provider) : physical_(std::move(physical)), provider_(provider) {
+    allow_multiple_ = config.GetBool(kAllowMultiple);
     codec_ = config.Get(conf::kCompressionCodec);
     row_checksum_ = config.GetBool(conf::kRowChecksum);
     min_deltas_for_snapshot_ = static_cast<int>(config.GetInt(conf::kMinDeltasForSnapshot));
@@ -74,12 +76,16 @@ class QueryPlanImpl final : public QueryPlan {
     return !physical_.aggregates.empty() && physical_.mode != plan::OutputMode::kComplete && new_watermark_ms > old_watermark_ms;
   }
 
+  Status CheckWatermark(int64_t evict_watermark_ms) const override {
+    if (!physical_.redefines_watermark || !allow_multiple_ || evict_watermark_ms == 0) return Status::OK();
+    return UserError("_LEGACY_ERROR_TEMP_3076",
+                     "Redefining watermark is disallowed. You can set the config '{}' to 'false' to restore the previous behavior. Note that multiple "
+                     "stateful operators will be disallowed.",
+                     kAllowMultiple);
+  }
+
   Result<BatchOutput> RunBatch(const BatchInput& input, const std::vector<connector::Source*>& sources, connector::Sink& sink, ThreadPool& pool,
                                std::stop_token stop) override {
-    if (physical_.redefines_watermark && input.evict_watermark_ms > 0) {
-      return UserError("_LEGACY_ERROR_TEMP_3076",
-                       "Redefining watermark is disallowed: the input of this watermark has one already. Keep one of the two on each path from a source.");
-    }
     opened_.clear();
     BatchOutput output;
     output.metrics.source_rows.resize(physical_.sources.size());
@@ -184,7 +190,9 @@ class QueryPlanImpl final : public QueryPlan {
     ARROW_ASSIGN_OR_RAISE(state::StateStore * store, OpenStore(aggregate, partition, input.state_version));
     std::vector<PartialChunk*> chunks;
     for (PartialChunk& chunk : arrived) chunks.push_back(&chunk);
-    ARROW_RETURN_NOT_OK(merger.RunPartition(chunks, *store, input.late_watermark_ms, input.evict_watermark_ms, &result->metrics, emit));
+    // With a single stateful operator, as before Spark 3.4, one watermark serves both ends.
+    const int64_t late_watermark_ms = allow_multiple_ ? input.late_watermark_ms : input.evict_watermark_ms;
+    ARROW_RETURN_NOT_OK(merger.RunPartition(chunks, *store, late_watermark_ms, input.evict_watermark_ms, &result->metrics, emit));
     arrived.clear();
     const auto start = std::chrono::steady_clock::now();
     ARROW_ASSIGN_OR_RAISE(auto files, store->StageCommit());
@@ -245,6 +253,7 @@ class QueryPlanImpl final : public QueryPlan {
   PhysicalPlan physical_;
   state::StateProvider& provider_;
   std::vector<StatefulOperatorInfo> operators_;
+  bool allow_multiple_ = true;
   std::string codec_;
   bool row_checksum_ = false;
   int min_deltas_for_snapshot_ = 10;

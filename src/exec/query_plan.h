@@ -84,6 +84,8 @@ class QueryPlan {
   /// Would some stateful operator do something in a batch without data, given the watermark moved from `old_ms` to `new_ms`?
   virtual bool WantsNoDataBatch(int64_t old_watermark_ms, int64_t new_watermark_ms) const = 0;
 
+  /// What can be judged only when a batch's watermark is known. Errors: _LEGACY_ERROR_TEMP_3076, a watermark over another one, once the watermark moves.
+  virtual Status CheckWatermark(int64_t evict_watermark_ms) const { return Status::OK(); }
   /// Read, compute, stage. On failure everything staged is discarded and state is back at version N. `sources` and `sink` outlive the call.
   virtual Result<BatchOutput> RunBatch(const BatchInput& input, const std::vector<connector::Source*>& sources, connector::Sink& sink,
                                        ThreadPool& pool, std::stop_token stop) = 0;

@@ -85,7 +85,7 @@ Status MicroBatchLoop::RunBatch(MicroBatch& batch) {
   ARROW_RETURN_NOT_OK(InPhase(batch, BatchPhase::kGetBatch, [&] { return PlanPartitions(batch); }));
   // First batch of a run: does the plan fit the state? Before any state is read, and in batch 0 after offsets/0 ●: state without offsets would
   // look like somebody else's checkpoint.
-  ARROW_RETURN_NOT_OK(InPhase(batch, BatchPhase::kQueryPlanning, [&] { return CheckOperators(); }));
+  ARROW_RETURN_NOT_OK(InPhase(batch, BatchPhase::kQueryPlanning, [&] { return CheckPlan(batch); }));
   // Tasks read, compute and stage: state N+1 ○ under temporary names, output ○ under names of this attempt alone.
   ARROW_RETURN_NOT_OK(InPhase(batch, BatchPhase::kAddBatch, [&] { return Compute(batch); }));
   // offsets/N ●, then every state file under its final name and all staged output ●.
@@ -201,7 +201,8 @@ Status MicroBatchLoop::PlanPartitions(MicroBatch& batch) {
   return Status::OK();
 }
 
-Status MicroBatchLoop::CheckOperators() {
+Status MicroBatchLoop::CheckPlan(const MicroBatch& batch) {
+  ARROW_RETURN_NOT_OK(parts_.plan.CheckWatermark(batch.evict_watermark_ms));
   if (operators_check_ == nullptr) return Status::OK();
   ARROW_RETURN_NOT_OK(log_.Wait(operators_check_));
   operators_check_.reset();
@@ -222,7 +223,10 @@ Status MicroBatchLoop::Compute(MicroBatch& batch) {
 Status MicroBatchLoop::Barrier(MicroBatch& batch) {
   ARROW_RETURN_NOT_OK(log_.Wait(batch.offsets_logged));
   ARROW_RETURN_NOT_OK(TellSources(batch));
-  ARROW_ASSIGN_OR_RAISE(batch.sink_has_it, parts_.sink.HasBatch(batch.id));
+  {
+    const auto hold = maintenance_.HoldSink();
+    ARROW_ASSIGN_OR_RAISE(batch.sink_has_it, parts_.sink.HasBatch(batch.id));
+  }
   if (batch.sink_has_it) {
     // An earlier attempt got as far as the sink. Its output counts; ours only served to make the state again.
     parts_.sink.Discard(batch.output->sink_results);
@@ -234,6 +238,7 @@ Status MicroBatchLoop::Barrier(MicroBatch& batch) {
 Status MicroBatchLoop::CommitSink(MicroBatch& batch) {
   if (!batch.sink_has_it) {
     batch.sink_asked = true;
+    const auto hold = maintenance_.HoldSink();
     ARROW_RETURN_NOT_OK(CountingRounds([&] { return parts_.sink.Commit(batch.id, std::move(batch.output->sink_results)); }));
   }
   batch.metrics = std::move(batch.output->metrics);

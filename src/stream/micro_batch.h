@@ -118,7 +118,7 @@ class MicroBatchLoop {
   Status ChooseEndOffsets(MicroBatch& batch);
   Status LogOffsets(MicroBatch& batch);
   Status PlanPartitions(MicroBatch& batch);
-  Status CheckOperators();
+  Status CheckPlan(const MicroBatch& batch);
   Status Compute(MicroBatch& batch);
   Status Barrier(MicroBatch& batch);
   Status CommitSink(MicroBatch& batch);
