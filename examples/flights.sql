@@ -14,7 +14,7 @@ CREATE TABLE flights (
   flight INT,
   dest STRING,
   delay INT              -- minutes, below zero: early; null: it never left
-) USING json OPTIONS (path 'flights', maxFilesPerTrigger 1);
+) USING json OPTIONS (path 'flights', maxFilesPerTrigger 7);
 
 -- An hour is written once, when no flight of it can come any more: two hours after it ended, by the clock of the events.
 CREATE STREAMING TABLE delays USING json OPTIONS (path 'delays', outputMode 'append') AS

@@ -105,14 +105,14 @@ class Jobs(Case):
     def test_rows_go_to_standard_output_and_nothing_else(self):
         self.put("1.json", [{"k": "a", "v": 1}])
         done = self.run_program("run", self.job(TABLE + "SELECT k, v + 1 AS next FROM STREAM e"), "--progress", "json")
-        self.assertIn("|a  |2   |", done.stdout)
+        self.assertIn("|  a|   2|", done.stdout)
         progress = [json.loads(line) for line in done.stderr.splitlines()]
         self.assertEqual([object["numInputRows"] for object in progress], [1])
         self.assertEqual(sorted(path.name for path in self.home.iterdir()), ["in", "job.sql"])
 
     def test_standard_input(self):
         self.put("1.json", [{"k": "b", "v": 1}])
-        self.assertIn("|b  |", self.run_program("run", "-", text=TABLE + "SELECT k FROM STREAM e").stdout)
+        self.assertIn("|  b|", self.run_program("run", "-", text=TABLE + "SELECT k FROM STREAM e").stdout)
 
     def test_the_second_run_goes_on_where_the_first_stopped(self):
         self.put("1.json", [{"k": "a", "v": 1}])
@@ -168,6 +168,8 @@ class Signals(Case):
         self.fail(f"{path} did not appear")
 
     def start_service(self):
+        for folder in ("job.checkpoint", "out"):
+            shutil.rmtree(self.home / folder, ignore_errors=True)
         self.put("1.json", [{"k": "a", "v": 1}])
         process = self.start("run", self.job(COPY), "--trigger", "100 milliseconds")
         self.wait_for(self.home / "job.checkpoint/c/c/commits/0")
