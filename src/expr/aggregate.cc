@@ -42,8 +42,8 @@ Result<Bound> BindAvg(CallSite& call) {
 
 Result<Bound> BindMinMax(CallSite& call) {
   if (call.TypeOf(0).kind() == Kind::kMap) {
-    return UserError("DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "Cannot resolve {}: `{}` cannot order values of type {}.", call.QuotedSql(), call.name,
-                     Quoted(call.TypeOf(0).ToSql()))
+    return UserError("DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "Cannot resolve {}: `{}` cannot order values of type {}.", call.QuotedSql(),
+                     call.name, Quoted(call.TypeOf(0).ToSql()))
         .Param("sqlExpr", call.QuotedSql())
         .Param("functionName", "`" + call.name + "`")
         .Param("dataType", Quoted(call.TypeOf(0).ToSql()));
@@ -52,7 +52,8 @@ Result<Bound> BindMinMax(CallSite& call) {
 }
 
 constexpr Function kFunctions[] = {
-    {"count", 1, -1, BindCount}, {"sum", 1, 1, BindSum}, {"avg", 1, 1, BindAvg}, {"mean", 1, 1, BindAvg}, {"min", 1, 1, BindMinMax}, {"max", 1, 1, BindMinMax},
+    {"count", 1, -1, BindCount}, {"sum", 1, 1, BindSum},    {"avg", 1, 1, BindAvg},
+    {"mean", 1, 1, BindAvg},     {"min", 1, 1, BindMinMax}, {"max", 1, 1, BindMinMax},
 };
 
 type::Field Nullable(std::string name, type::TypePtr type) { return {std::move(name), std::move(type), true}; }
@@ -116,7 +117,8 @@ Result<AggregateFunction> MakeAggregate(const Expression& call) {
     function.kind = AggregateKind::kAvg;
     FillAvg(function);
   } else {
-    if (call.type->kind() == Kind::kStruct || call.type->kind() == Kind::kArray) return UnsupportedAggregate(call, "its state would hold nested values");
+    if (call.type->kind() == Kind::kStruct || call.type->kind() == Kind::kArray)
+      return UnsupportedAggregate(call, "its state would hold nested values");
     function.kind = call.name == "min" ? AggregateKind::kMin : AggregateKind::kMax;
     function.buffer = {Nullable(call.name, call.type)};
   }

@@ -20,28 +20,41 @@ constexpr char kAnsiConfig[] = "\"spark.sql.ansi.enabled\"";
 struct Add {
   static constexpr char kName[] = "try_add";
   template <typename T>
-  static bool Overflows(T a, T b, T* out) { return __builtin_add_overflow(a, b, out); }
+  static bool Overflows(T a, T b, T* out) {
+    return __builtin_add_overflow(a, b, out);
+  }
   template <typename T>
-  static T Float(T a, T b) { return a + b; }
+  static T Float(T a, T b) {
+    return a + b;
+  }
 };
 struct Subtract {
   static constexpr char kName[] = "try_subtract";
   template <typename T>
-  static bool Overflows(T a, T b, T* out) { return __builtin_sub_overflow(a, b, out); }
+  static bool Overflows(T a, T b, T* out) {
+    return __builtin_sub_overflow(a, b, out);
+  }
   template <typename T>
-  static T Float(T a, T b) { return a - b; }
+  static T Float(T a, T b) {
+    return a - b;
+  }
 };
 struct Multiply {
   static constexpr char kName[] = "try_multiply";
   template <typename T>
-  static bool Overflows(T a, T b, T* out) { return __builtin_mul_overflow(a, b, out); }
+  static bool Overflows(T a, T b, T* out) {
+    return __builtin_mul_overflow(a, b, out);
+  }
   template <typename T>
-  static T Float(T a, T b) { return a * b; }
+  static T Float(T a, T b) {
+    return a * b;
+  }
 };
 
 Error Overflow(const std::string& try_function) {
   const std::string alternative = try_function.empty() ? "" : "Use '" + try_function + "' to tolerate overflow and return NULL instead.";
-  return UserError("ARITHMETIC_OVERFLOW", "The result does not fit its type (overflow). {} With spark.sql.ansi.enabled=false it wraps around.", alternative)
+  return UserError("ARITHMETIC_OVERFLOW",
+                   "The result does not fit its type (overflow). {} With spark.sql.ansi.enabled=false it wraps around.", alternative)
       .Param("message", "overflow")
       .Param("alternative", alternative)
       .Param("config", kAnsiConfig);
@@ -52,7 +65,8 @@ template <typename T>
 Error NarrowOverflow(T a, T b, const std::string& symbol, const std::string& try_function) {
   const std::string suffix = sizeof(T) == 1 ? "Y" : "S";
   const std::string left = std::to_string(a) + suffix, right = std::to_string(b) + suffix;
-  return UserError("BINARY_ARITHMETIC_OVERFLOW", "{} {} {} caused overflow. Use '{}' to get NULL instead.", left, symbol, right, try_function)
+  return UserError("BINARY_ARITHMETIC_OVERFLOW", "{} {} {} caused overflow. Use '{}' to get NULL instead.", left, symbol, right,
+                   try_function)
       .Param("value1", left)
       .Param("symbol", symbol)
       .Param("value2", right)
@@ -61,7 +75,8 @@ Error NarrowOverflow(T a, T b, const std::string& symbol, const std::string& try
 
 // Wraps in every row first; only when some row overflowed does a second pass look whether it was one that counts.
 template <typename T, typename Op>
-Result<ArrayPtr> IntegerLoop(std::span<const Column> arguments, int64_t rows, const std::shared_ptr<arrow::DataType>& type, bool ansi, const std::string& symbol) {
+Result<ArrayPtr> IntegerLoop(std::span<const Column> arguments, int64_t rows, const std::shared_ptr<arrow::DataType>& type, bool ansi,
+                             const std::string& symbol) {
   ARROW_ASSIGN_OR_RAISE(const Validity validity, IntersectValidity(arguments, rows));
   ARROW_ASSIGN_OR_RAISE(auto buffer, AllocateValues(rows * static_cast<int64_t>(sizeof(T))));
   bool overflow = false;
@@ -87,7 +102,8 @@ template <typename T, typename Op>
 Result<ArrayPtr> FloatLoop(std::span<const Column> arguments, int64_t rows, const std::shared_ptr<arrow::DataType>& type) {
   ARROW_ASSIGN_OR_RAISE(const Validity validity, IntersectValidity(arguments, rows));
   ARROW_ASSIGN_OR_RAISE(auto buffer, AllocateValues(rows * static_cast<int64_t>(sizeof(T))));
-  BinaryLoop<T, T>(arguments[0], arguments[1], rows, reinterpret_cast<T*>(buffer->mutable_data()), [](T a, T b) { return Op::Float(a, b); });
+  BinaryLoop<T, T>(arguments[0], arguments[1], rows, reinterpret_cast<T*>(buffer->mutable_data()),
+                   [](T a, T b) { return Op::Float(a, b); });
   return MakeFixed(type, rows, std::move(buffer), validity);
 }
 
@@ -118,7 +134,8 @@ Result<Kernel> CompileLoop(const Expression& call) {
 
 // Division and remainder: a zero divisor is an error in ANSI mode and null otherwise, for floats too.
 template <typename T, typename Out, typename Op>
-Result<ArrayPtr> DivisionLoop(std::span<const Column> arguments, int64_t rows, const std::shared_ptr<arrow::DataType>& type, bool ansi, bool remainder, Op op) {
+Result<ArrayPtr> DivisionLoop(std::span<const Column> arguments, int64_t rows, const std::shared_ptr<arrow::DataType>& type, bool ansi,
+                              bool remainder, Op op) {
   const T* a = RawValues<T>(*arguments[0].array);
   const T* b = RawValues<T>(*arguments[1].array);
   ARROW_ASSIGN_OR_RAISE(Validity validity, IntersectValidity(arguments, rows));
@@ -188,7 +205,8 @@ Result<Kernel> CompileRemainder(const Expression& call) {
   const bool ansi = call.context.ansi;
   const auto loop = [=]<typename T>(T) {
     return Kernel([=](auto arguments, int64_t rows) {
-      return DivisionLoop<T, T>(arguments, rows, type, ansi, true, [](T a, T b, T* out) { return kPositive ? PositiveRemainder(a, b, out) : Remainder(a, b, out); });
+      return DivisionLoop<T, T>(arguments, rows, type, ansi, true,
+                                [](T a, T b, T* out) { return kPositive ? PositiveRemainder(a, b, out) : Remainder(a, b, out); });
     });
   };
   switch (call.type->kind()) {
@@ -211,7 +229,9 @@ Result<Kernel> CompileWholeDivide(const Expression& call) {
   if (call.children[0]->type->kind() == Kind::kDecimal) return CompileDecimalArithmetic(call);
   const auto type = call.type->ToArrow();
   const bool ansi = call.context.ansi;
-  return Kernel([=](auto arguments, int64_t rows) { return DivisionLoop<int64_t, int64_t>(arguments, rows, type, ansi, false, DivideWhole<int64_t>); });
+  return Kernel([=](auto arguments, int64_t rows) {
+    return DivisionLoop<int64_t, int64_t>(arguments, rows, type, ansi, false, DivideWhole<int64_t>);
+  });
 }
 
 template <typename T, bool kAbsolute>
@@ -272,7 +292,8 @@ Result<Kernel> CompileSame(const Expression&) {
 }
 
 bool IsTimeKind(Kind kind) {
-  return kind == Kind::kDate || kind == Kind::kTimestamp || kind == Kind::kTimestampNtz || kind == Kind::kDayTimeInterval || kind == Kind::kYearMonthInterval;
+  return kind == Kind::kDate || kind == Kind::kTimestamp || kind == Kind::kTimestampNtz || kind == Kind::kDayTimeInterval ||
+         kind == Kind::kYearMonthInterval;
 }
 
 // Both operands to their common numeric type; decimals keep their own precision, the result's follows from both.
@@ -318,7 +339,8 @@ Result<Bound> BindDivide(CallSite& call) {
 Result<Bound> BindWholeDivide(CallSite& call) {
   ARROW_RETURN_NOT_OK(UnifyNumbers(call));
   if (call.TypeOf(0).kind() == Kind::kDecimal) return BindDecimalArithmetic(call);
-  if (!call.TypeOf(0).IsIntegral()) return BinaryWrongType(call, "(\"BIGINT\" or \"INTERVAL DAY TO SECOND\" or \"INTERVAL YEAR TO MONTH\")");
+  if (!call.TypeOf(0).IsIntegral())
+    return BinaryWrongType(call, "(\"BIGINT\" or \"INTERVAL DAY TO SECOND\" or \"INTERVAL YEAR TO MONTH\")");
   call.Cast(0, type::Long());
   call.Cast(1, type::Long());
   return Bound{type::Long(), !call.context.ansi || call.AnyNullable()};
@@ -363,7 +385,8 @@ Result<Validity> ValidityOf(const std::vector<uint64_t>& keep, int64_t rows) {
 }
 
 Error DivisionByZero(bool remainder) {
-  return UserError(remainder ? "REMAINDER_BY_ZERO" : "DIVIDE_BY_ZERO", "{} by zero. Use `try_divide` or nullif to get NULL instead, or set spark.sql.ansi.enabled=false.",
+  return UserError(remainder ? "REMAINDER_BY_ZERO" : "DIVIDE_BY_ZERO",
+                   "{} by zero. Use `try_divide` or nullif to get NULL instead, or set spark.sql.ansi.enabled=false.",
                    remainder ? "Remainder" : "Division")
       .Param("config", kAnsiConfig);
 }

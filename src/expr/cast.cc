@@ -1,4 +1,5 @@
-// CAST: which conversion a pair of types needs. Failures are errors in ANSI mode and nulls otherwise or under try_cast. Text is read in cast_string.cc.
+// CAST: which conversion a pair of types needs. Failures are errors in ANSI mode and nulls otherwise or under try_cast. Text is read in
+// cast_string.cc.
 
 #include "expr/cast_internal.h"
 
@@ -51,8 +52,8 @@ std::string Shown(const arrow::Array& array, int64_t row, const type::DataType& 
 
 Status CastOverflow(const CastPlan& plan, const arrow::Array& array, int64_t row) {
   const std::string value = Shown(array, row, *plan.from);
-  return UserError("CAST_OVERFLOW", "The value {} of the type {} does not fit {}. Use `try_cast` to get NULL instead.", value, Quoted(plan.from->ToSql()),
-                   Quoted(plan.to->ToSql()))
+  return UserError("CAST_OVERFLOW", "The value {} of the type {} does not fit {}. Use `try_cast` to get NULL instead.", value,
+                   Quoted(plan.from->ToSql()), Quoted(plan.to->ToSql()))
       .Param("value", value)
       .Param("sourceType", Quoted(plan.from->ToSql()))
       .Param("targetType", Quoted(plan.to->ToSql()))
@@ -74,7 +75,8 @@ bool ConvertNumber(In value, bool checked, Out* out) {
     if (checked) {
       const In floor = std::floor(value), ceil = std::ceil(value);
       if (!(floor < kLimit && ceil >= -kLimit)) return false;
-      if (!(floor <= static_cast<In>(std::numeric_limits<Out>::max()) && ceil >= static_cast<In>(std::numeric_limits<Out>::min()))) return false;
+      if (!(floor <= static_cast<In>(std::numeric_limits<Out>::max()) && ceil >= static_cast<In>(std::numeric_limits<Out>::min())))
+        return false;
       *out = static_cast<Out>(value);
       return true;
     }
@@ -114,7 +116,8 @@ Kernel DecimalToInteger(const CastPlan& plan) {
     return ConvertFixed<Out>(
         arguments[0], rows, type,
         [&, scale](int64_t row, Out* out) {
-          const Decimal128 whole(scale == 0 ? arrow::BasicDecimal128(Decimal128(array.GetValue(row))) : Decimal128(array.GetValue(row)).ReduceScaleBy(scale, /*round=*/false));
+          const Decimal128 whole(scale == 0 ? arrow::BasicDecimal128(Decimal128(array.GetValue(row)))
+                                            : Decimal128(array.GetValue(row)).ReduceScaleBy(scale, /*round=*/false));
           *out = static_cast<Out>(whole.low_bits());
           return Decimal128(static_cast<int64_t>(*out)) == whole || !(plan.fails || plan.nulls);
         },
@@ -132,7 +135,8 @@ Kernel DecimalToFloat(const CastPlan& plan) {
         [&, scale](int64_t row, Out* out) {
           // Through text: correctly rounded, as BigDecimal.doubleValue.
           const Decimal128 value(array.GetValue(row));
-          *out = scale == 0 && value.FitsInPrecision(15) ? static_cast<Out>(static_cast<int64_t>(value)) : static_cast<Out>(*ParseDouble(PlainDecimal(value, scale)));
+          *out = scale == 0 && value.FitsInPrecision(15) ? static_cast<Out>(static_cast<int64_t>(value))
+                                                         : static_cast<Out>(*ParseDouble(PlainDecimal(value, scale)));
           return true;
         },
         NoFailure);
@@ -158,7 +162,8 @@ Kernel NumberToDecimal(const CastPlan& plan) {
           ZoneRules utc;
           text.clear();
           Decimal128 value;
-          if (!AppendValue(array, row, *plan.from, utc, &text).ok() || ParseDecimal(text, precision, scale, &value) != DecimalParse::kOk) return false;
+          if (!AppendValue(array, row, *plan.from, utc, &text).ok() || ParseDecimal(text, precision, scale, &value) != DecimalParse::kOk)
+            return false;
           *out = ToWords(value);
           return true;
         },
@@ -180,7 +185,9 @@ Kernel IntegerToDecimal(const CastPlan& plan) {
           *out = ToWords(Decimal128(whole * factor));
           return true;
         },
-        [&](int64_t row) { return plan.fails ? static_cast<Status>(DecimalOutOfRange(std::to_string(in[row]), precision, scale)) : Status::OK(); });
+        [&](int64_t row) {
+          return plan.fails ? static_cast<Status>(DecimalOutOfRange(std::to_string(in[row]), precision, scale)) : Status::OK();
+        });
   };
 }
 
@@ -314,7 +321,8 @@ Result<Kernel> FromBoolean(const CastPlan& plan) {
 }  // namespace
 
 Error UnsupportedCast(const CastPlan& plan) {
-  return UserError("TIDEMILL_UNSUPPORTED_FEATURE", "Casting {} to {} is not built yet.", Quoted(plan.from->ToSql()), Quoted(plan.to->ToSql()));
+  return UserError("TIDEMILL_UNSUPPORTED_FEATURE", "Casting {} to {} is not built yet.", Quoted(plan.from->ToSql()),
+                   Quoted(plan.to->ToSql()));
 }
 
 Result<Kernel> CompileCast(const Expression& cast) {
@@ -333,7 +341,8 @@ Result<Kernel> CompileCast(const Expression& cast) {
   }
   if (to == Kind::kString) return ToText(plan);
   if (from == Kind::kString) return to == Kind::kBinary ? Relabel(plan) : CompileCastFromString(plan);
-  if (from == Kind::kTimestamp || from == Kind::kTimestampNtz || from == Kind::kDate || to == Kind::kTimestamp) return CompileTimeCast(plan);
+  if (from == Kind::kTimestamp || from == Kind::kTimestampNtz || from == Kind::kDate || to == Kind::kTimestamp)
+    return CompileTimeCast(plan);
   switch (from) {
     case Kind::kBoolean:
       if (to == Kind::kDecimal) return UnsupportedCast(plan);

@@ -26,7 +26,9 @@ Kernel FromText(const CastPlan& plan, Read read) {
     const auto& in = static_cast<const arrow::StringArray&>(*arguments[0].array);
     return ConvertFixed<Out>(
         arguments[0], rows, type, [&](int64_t row, Out* out) { return read(in.GetView(row), out); },
-        [&](int64_t row) { return plan.fails ? static_cast<Status>(CastInvalidInput(plan, "'" + in.GetString(row) + "'")) : Status::OK(); });
+        [&](int64_t row) {
+          return plan.fails ? static_cast<Status>(CastInvalidInput(plan, "'" + in.GetString(row) + "'")) : Status::OK();
+        });
   };
 }
 
@@ -108,8 +110,8 @@ Kernel FloatFromText(const CastPlan& plan, Parse parse) {
 }  // namespace
 
 Error CastInvalidInput(const CastPlan& plan, const std::string& shown) {
-  return UserError("CAST_INVALID_INPUT", "The value {} of the type {} does not read as {}. Use `try_cast` to get NULL instead.", shown, Quoted(plan.from->ToSql()),
-                   Quoted(plan.to->ToSql()))
+  return UserError("CAST_INVALID_INPUT", "The value {} of the type {} does not read as {}. Use `try_cast` to get NULL instead.", shown,
+                   Quoted(plan.from->ToSql()), Quoted(plan.to->ToSql()))
       .Param("expression", shown)
       .Param("sourceType", Quoted(plan.from->ToSql()))
       .Param("targetType", Quoted(plan.to->ToSql()))

@@ -19,9 +19,10 @@ TEST(Cast, ErrorsSayWhatAndWhereTo) {
   TestInput in;
   in.Add("k", String(), R"(["a"])");
   const auto result = in.Evaluate(*Cast(in["k"], Timestamp()));
-  EXPECT_EQ(ParametersOf(result.status()),
-            (std::map<std::string, std::string>{
-                {"expression", "'a'"}, {"sourceType", "\"STRING\""}, {"targetType", "\"TIMESTAMP\""}, {"ansiConfig", "\"spark.sql.ansi.enabled\""}}));
+  EXPECT_EQ(ParametersOf(result.status()), (std::map<std::string, std::string>{{"expression", "'a'"},
+                                                                               {"sourceType", "\"STRING\""},
+                                                                               {"targetType", "\"TIMESTAMP\""},
+                                                                               {"ansiConfig", "\"spark.sql.ansi.enabled\""}}));
 }
 
 TEST(Cast, SpecialDoubles) {
@@ -66,7 +67,8 @@ TEST(Cast, Times) {
   EXPECT_EQ(in.Show(Cast(in["d"], Timestamp(), new_york)), "2024-01-01 05:00:00|1970-01-01 05:00:00|NULL");
   EXPECT_EQ(in.Show(Cast(in["ts"], String(), new_york)), "2023-12-31 22:00:00.5|1969-12-31 18:59:59.5|NULL");
   EXPECT_EQ(in.Show(Cast(LiteralLong(5), Timestamp())), "1970-01-01 00:00:05|1970-01-01 00:00:05|1970-01-01 00:00:05");
-  EXPECT_EQ(in.Show(Cast(LiteralString("2024-01-01 00:00:00"), Timestamp(), new_york)), "2024-01-01 05:00:00|2024-01-01 05:00:00|2024-01-01 05:00:00");
+  EXPECT_EQ(in.Show(Cast(LiteralString("2024-01-01 00:00:00"), Timestamp(), new_york)),
+            "2024-01-01 05:00:00|2024-01-01 05:00:00|2024-01-01 05:00:00");
 }
 
 TEST(Cast, BooleansAndText) {

@@ -15,7 +15,8 @@ namespace {
 constexpr int64_t kDaysPerEra = 146'097;  // 400 years
 
 Error UnknownZone(std::string_view name) {
-  return UserError("INVALID_TIMEZONE", "The timezone: {} is invalid. It must be a region ID like 'Europe/Berlin' or an offset like '+01:00'.", name)
+  return UserError("INVALID_TIMEZONE",
+                   "The timezone: {} is invalid. It must be a region ID like 'Europe/Berlin' or an offset like '+01:00'.", name)
       .Param("timeZone", std::string(name));
 }
 

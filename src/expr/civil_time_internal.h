@@ -36,7 +36,8 @@ int32_t DaysInMonth(int64_t year, int32_t month);
 /// `days` moved by `months`; a day that the month does not have becomes its last one.
 int64_t AddMonths(int64_t days, int64_t months);
 
-/// A time zone: UTC, a fixed offset, or the rules of a region. Remembers the stretch of time it was last asked about, so that neighbouring times cost a comparison; one
+/// A time zone: UTC, a fixed offset, or the rules of a region. Remembers the stretch of time it was last asked about, so that
+/// neighbouring times cost a comparison; one
 /// object serves one thread.
 class ZoneRules {
  public:
@@ -52,7 +53,8 @@ class ZoneRules {
     return offset_;
   }
   int64_t ToLocal(int64_t utc_micros) { return utc_micros + OffsetAt(utc_micros); }
-  /// A local time that was skipped moves forward by the length of the gap; of two instants with one local time the earlier is meant (as java.time).
+  /// A local time that was skipped moves forward by the length of the gap; of two instants with one local time the earlier is meant (as
+  /// java.time).
   int64_t ToUtc(int64_t local_micros);
 
  private:

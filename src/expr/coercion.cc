@@ -92,7 +92,9 @@ bool ImplicitlyBecomes(const type::DataType& from, const type::DataType& to, boo
 
 std::string Quoted(const std::string& text) { return "\"" + text + "\""; }
 
-TypePtr BoundedDecimal(int precision, int scale) { return type::Decimal(std::min(precision, kMaxPrecision), std::min(scale, kMaxPrecision)); }
+TypePtr BoundedDecimal(int precision, int scale) {
+  return type::Decimal(std::min(precision, kMaxPrecision), std::min(scale, kMaxPrecision));
+}
 
 TypePtr AdjustedDecimal(int precision, int scale) {
   if (precision <= kMaxPrecision) return type::Decimal(precision, scale);
@@ -166,19 +168,21 @@ Status ExpectType(CallSite& call, size_t i, const TypePtr& type) {
 
 Status ExpectNumeric(CallSite& call, size_t i) {
   if (call.TypeOf(i).IsNumeric()) return Status::OK();
-  if (call.TypeOf(i).kind() != Kind::kString && call.TypeOf(i).kind() != Kind::kVoid) return UnexpectedInputType(call, i, Quoted("NUMERIC"));
+  if (call.TypeOf(i).kind() != Kind::kString && call.TypeOf(i).kind() != Kind::kVoid)
+    return UnexpectedInputType(call, i, Quoted("NUMERIC"));
   call.Cast(i, type::Double());
   return Status::OK();
 }
 
 Status UnifyArguments(CallSite& call, size_t from, size_t step) {
   TypePtr common = call.children[from]->type;
-  for (size_t i = from + step; common != nullptr && i < call.children.size(); i += step) common = CommonType(common, call.children[i]->type, call.context.ansi);
+  for (size_t i = from + step; common != nullptr && i < call.children.size(); i += step)
+    common = CommonType(common, call.children[i]->type, call.context.ansi);
   if (common == nullptr) {
     std::string types;
     for (size_t i = from; i < call.children.size(); i += step) types += (types.empty() ? "" : " or ") + Quoted(call.TypeOf(i).ToSql());
-    return UserError("DATATYPE_MISMATCH.DATA_DIFF_TYPES", "Cannot resolve {}: the arguments of `{}` must have one type, but they are ({}).", call.QuotedSql(),
-                     call.name, types)
+    return UserError("DATATYPE_MISMATCH.DATA_DIFF_TYPES", "Cannot resolve {}: the arguments of `{}` must have one type, but they are ({}).",
+                     call.QuotedSql(), call.name, types)
         .Param("sqlExpr", call.QuotedSql())
         .Param("functionName", "`" + call.name + "`")
         .Param("dataType", "(" + types + ")");
@@ -190,8 +194,9 @@ Status UnifyArguments(CallSite& call, size_t from, size_t step) {
 Error UnexpectedInputType(const CallSite& call, size_t i, const std::string& required) {
   const std::string input = Quoted(call.children[i]->ToSql());
   const std::string actual = Quoted(call.TypeOf(i).ToSql());
-  return UserError("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "Cannot resolve {}: the {} parameter must be of type {}, but {} is of type {}.",
-                   call.QuotedSql(), Ordinal(i), required, input, actual)
+  return UserError("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
+                   "Cannot resolve {}: the {} parameter must be of type {}, but {} is of type {}.", call.QuotedSql(), Ordinal(i), required,
+                   input, actual)
       .Param("sqlExpr", call.QuotedSql())
       .Param("paramIndex", std::string(Ordinal(i)))
       .Param("requiredType", required)
@@ -202,8 +207,8 @@ Error UnexpectedInputType(const CallSite& call, size_t i, const std::string& req
 Error BinaryDiffTypes(const CallSite& call) {
   const std::string left = Quoted(call.TypeOf(0).ToSql());
   const std::string right = Quoted(call.TypeOf(1).ToSql());
-  return UserError("DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES", "Cannot resolve {}: the operands have types that do not go together, {} and {}.",
-                   call.QuotedSql(), left, right)
+  return UserError("DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES",
+                   "Cannot resolve {}: the operands have types that do not go together, {} and {}.", call.QuotedSql(), left, right)
       .Param("sqlExpr", call.QuotedSql())
       .Param("left", left)
       .Param("right", right);
@@ -211,7 +216,8 @@ Error BinaryDiffTypes(const CallSite& call) {
 
 Error BinaryWrongType(const CallSite& call, const std::string& required) {
   const std::string actual = Quoted(call.TypeOf(0).ToSql());
-  return UserError("DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE", "Cannot resolve {}: the operator takes {}, not {}.", call.QuotedSql(), required, actual)
+  return UserError("DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE", "Cannot resolve {}: the operator takes {}, not {}.", call.QuotedSql(),
+                   required, actual)
       .Param("sqlExpr", call.QuotedSql())
       .Param("inputType", required)
       .Param("actualType", actual);

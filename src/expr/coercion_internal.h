@@ -10,7 +10,8 @@
 
 namespace tidemill::expr {
 
-/// The type two operands of arithmetic, comparison or a choice (coalesce, case, in) have in common; null when there is none. Strings take part as ANSI mode says.
+/// The type two operands of arithmetic, comparison or a choice (coalesce, case, in) have in common; null when there is none. Strings take
+/// part as ANSI mode says.
 type::TypePtr CommonType(const type::TypePtr& a, const type::TypePtr& b, bool ansi);
 /// For = < > …: outside ANSI mode a string is read as what it is compared with.
 type::TypePtr ComparisonType(const type::TypePtr& a, const type::TypePtr& b, bool ansi);

@@ -35,15 +35,18 @@ Result<Validity> IntersectValidity(std::span<const Column> arguments, int64_t ro
     if (result.bitmap == nullptr) {
       ARROW_ASSIGN_OR_RAISE(result.bitmap, arrow::internal::CopyBitmap(arrow::default_memory_pool(), bits, offset, rows));
     } else {
-      ARROW_ASSIGN_OR_RAISE(result.bitmap, arrow::internal::BitmapAnd(arrow::default_memory_pool(), result.bitmap->data(), 0, bits, offset, rows, 0));
+      ARROW_ASSIGN_OR_RAISE(result.bitmap,
+                            arrow::internal::BitmapAnd(arrow::default_memory_pool(), result.bitmap->data(), 0, bits, offset, rows, 0));
     }
   }
   if (result.bitmap != nullptr) result.null_count = rows - arrow::internal::CountSetBits(result.bitmap->data(), 0, rows);
   return result;
 }
 
-ArrayPtr MakeFixed(const std::shared_ptr<arrow::DataType>& type, int64_t rows, std::shared_ptr<arrow::Buffer> values, const Validity& validity) {
-  return arrow::MakeArray(arrow::ArrayData::Make(type, rows, {validity.null_count == 0 ? nullptr : validity.bitmap, std::move(values)}, validity.null_count));
+ArrayPtr MakeFixed(const std::shared_ptr<arrow::DataType>& type, int64_t rows, std::shared_ptr<arrow::Buffer> values,
+                   const Validity& validity) {
+  return arrow::MakeArray(
+      arrow::ArrayData::Make(type, rows, {validity.null_count == 0 ? nullptr : validity.bitmap, std::move(values)}, validity.null_count));
 }
 
 Result<ArrayPtr> AllNull(const std::shared_ptr<arrow::DataType>& type, int64_t rows) { return arrow::MakeArrayOfNull(type, rows); }

@@ -50,7 +50,8 @@ Result<std::shared_ptr<arrow::Buffer>> AllocateValues(int64_t bytes);
 Result<std::shared_ptr<arrow::Buffer>> AllocateBits(int64_t rows);
 
 /// A fixed-width (or boolean) array over `values`.
-ArrayPtr MakeFixed(const std::shared_ptr<arrow::DataType>& type, int64_t rows, std::shared_ptr<arrow::Buffer> values, const Validity& validity);
+ArrayPtr MakeFixed(const std::shared_ptr<arrow::DataType>& type, int64_t rows, std::shared_ptr<arrow::Buffer> values,
+                   const Validity& validity);
 Result<ArrayPtr> AllNull(const std::shared_ptr<arrow::DataType>& type, int64_t rows);
 
 /// Bits of a bitmap as words, from bit 0 on whatever its offset; `bits` null: all ones. Bits past `length` are zero.
@@ -78,10 +79,12 @@ Result<std::shared_ptr<arrow::Buffer>> PackBits(int64_t rows, At at) {
   return buffer;
 }
 
-/// Row-wise conversion of one column. `convert(row, Out*)` says whether the value exists; where it does not, `failure(row)` is the error, or with an OK status the row
+/// Row-wise conversion of one column. `convert(row, Out*)` says whether the value exists; where it does not, `failure(row)` is the error,
+/// or with an OK status the row
 /// becomes null.
 template <typename Out, typename Convert, typename Failure>
-Result<ArrayPtr> ConvertFixed(const Column& column, int64_t rows, const std::shared_ptr<arrow::DataType>& type, Convert convert, Failure failure) {
+Result<ArrayPtr> ConvertFixed(const Column& column, int64_t rows, const std::shared_ptr<arrow::DataType>& type, Convert convert,
+                              Failure failure) {
   ARROW_ASSIGN_OR_RAISE(Validity validity, IntersectValidity({&column, 1}, rows));
   ARROW_ASSIGN_OR_RAISE(auto buffer, AllocateValues(rows * static_cast<int64_t>(sizeof(Out))));
   Out* out = reinterpret_cast<Out*>(buffer->mutable_data());

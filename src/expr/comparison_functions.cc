@@ -11,7 +11,6 @@
 #include <cstring>
 #include <string_view>
 
-
 #include "expr/coercion_internal.h"
 #include "expr/registry_internal.h"
 
@@ -92,7 +91,8 @@ Result<Bits> CompareBytes(const Column& left, const Column& right, int64_t rows)
       return offsets[row + 1] - offsets[row] == length && std::memcmp(data + offsets[row], value.data(), static_cast<size_t>(length)) == 0;
     });
   }
-  return PackBits(rows, [&](int64_t row) { return Compare<kOp, std::string_view>(a.GetView(left.Index(row)), b.GetView(right.Index(row))); });
+  return PackBits(rows,
+                  [&](int64_t row) { return Compare<kOp, std::string_view>(a.GetView(left.Index(row)), b.GetView(right.Index(row))); });
 }
 
 template <Comparison kOp>
@@ -192,7 +192,9 @@ Result<Bits> CompareColumns(Kind kind, const Column& left, const Column& right, 
     case Kind::kBinary:
       return CompareBytes<kOp>(left, right, rows);
     default:
-      return PackBits(rows, [&](int64_t row) { return Compare<kOp, int>(CompareValues(*left.array, left.Index(row), *right.array, right.Index(row)), 0); });
+      return PackBits(rows, [&](int64_t row) {
+        return Compare<kOp, int>(CompareValues(*left.array, left.Index(row), *right.array, right.Index(row)), 0);
+      });
   }
 }
 
@@ -209,8 +211,8 @@ Result<Bound> BindComparison(CallSite& call) {
   const type::TypePtr common = ComparisonType(call.children[0]->type, call.children[1]->type, call.context.ansi);
   if (common == nullptr) return BinaryDiffTypes(call);
   if (!IsComparable(*common)) {
-    return UserError("DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "Cannot resolve {}: `{}` does not compare values of type {}.", call.QuotedSql(), call.name,
-                     Quoted(common->ToSql()))
+    return UserError("DATATYPE_MISMATCH.INVALID_ORDERING_TYPE", "Cannot resolve {}: `{}` does not compare values of type {}.",
+                     call.QuotedSql(), call.name, Quoted(common->ToSql()))
         .Param("sqlExpr", call.QuotedSql())
         .Param("functionName", "`" + call.name + "`")
         .Param("dataType", Quoted(common->ToSql()));
@@ -244,9 +246,9 @@ Result<Kernel> CompileNullSafeEqual(const Expression& call) {
     }
     const auto* raw = equal->data();
     ARROW_ASSIGN_OR_RAISE(auto bits, PackBits(rows, [&](int64_t row) {
-      const bool a = left.IsNull(row), b = right.IsNull(row);
-      return a || b ? a && b : ((raw[row >> 3] >> (row & 7)) & 1) != 0;
-    }));
+                            const bool a = left.IsNull(row), b = right.IsNull(row);
+                            return a || b ? a && b : ((raw[row >> 3] >> (row & 7)) & 1) != 0;
+                          }));
     return MakeFixed(arrow::boolean(), rows, std::move(bits), {});
   });
 }

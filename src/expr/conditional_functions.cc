@@ -53,8 +53,13 @@ Result<Bound> BindBetween(CallSite& call) {
 }
 
 constexpr Function kFunctions[] = {
-    {"when", 2, -1, BindCase},       {"if", 3, 3, BindCase},     {"coalesce", 1, -1, BindCoalesce}, {"ifnull", 2, 2, BindCoalesce},
-    {"nvl", 2, 2, BindCoalesce},     {"nullif", 2, 2, BindNullIf}, {"between", 3, 3, BindBetween, nullptr, Failing::kAnsi},
+    {"when", 2, -1, BindCase},
+    {"if", 3, 3, BindCase},
+    {"coalesce", 1, -1, BindCoalesce},
+    {"ifnull", 2, 2, BindCoalesce},
+    {"nvl", 2, 2, BindCoalesce},
+    {"nullif", 2, 2, BindNullIf},
+    {"between", 3, 3, BindBetween, nullptr, Failing::kAnsi},
 };
 
 }  // namespace

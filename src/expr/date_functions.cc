@@ -64,7 +64,7 @@ int32_t Day(int64_t days) { return CivilFromDays(days).day; }
 int32_t Quarter(int64_t days) { return (CivilFromDays(days).month + 2) / 3; }
 int32_t DayOfYear(int64_t days) { return static_cast<int32_t>(days - DaysFromCivil(CivilFromDays(days).year, 1, 1) + 1); }
 int32_t WeekdayFromMonday(int64_t days) { return static_cast<int32_t>(FloorMod(days + 3, 7)); }  // 1970-01-01 was a Thursday.
-int32_t DayOfWeek(int64_t days) { return static_cast<int32_t>(FloorMod(days + 4, 7) + 1); }       // Sunday is 1.
+int32_t DayOfWeek(int64_t days) { return static_cast<int32_t>(FloorMod(days + 4, 7) + 1); }      // Sunday is 1.
 
 // ISO week: that of the Thursday of the same week.
 int32_t WeekOfYear(int64_t days) { return (DayOfYear(days - WeekdayFromMonday(days) + 3) - 1) / 7 + 1; }

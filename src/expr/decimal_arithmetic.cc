@@ -26,7 +26,8 @@ Decimal256 Rescale(const Decimal256& value, int from, int to) {
 }
 
 // Quotient towards zero and remainder; the divisor is not zero. (The base class: Decimal256's own Divide makes a Result of each row.)
-void DivideExactly(const arrow::BasicDecimal256& a, const arrow::BasicDecimal256& b, arrow::BasicDecimal256* quotient, arrow::BasicDecimal256* rest) {
+void DivideExactly(const arrow::BasicDecimal256& a, const arrow::BasicDecimal256& b, arrow::BasicDecimal256* quotient,
+                   arrow::BasicDecimal256* rest) {
   a.Divide(b, quotient, rest);
 }
 
@@ -62,7 +63,8 @@ Decimal256 Divide(const Decimal256& a, const Decimal256& b, const Scales& scales
   arrow::BasicDecimal256 quotient, rest;
   DivideExactly(dividend, divisor, &quotient, &rest);
   const Decimal256 twice = Decimal256(Decimal256(arrow::BasicDecimal256::Abs(rest)) * Decimal256(2));
-  if (twice >= Decimal256(arrow::BasicDecimal256::Abs(divisor))) quotient += (dividend.Sign() == divisor.Sign()) ? Decimal256(1) : Decimal256(-1);
+  if (twice >= Decimal256(arrow::BasicDecimal256::Abs(divisor)))
+    quotient += (dividend.Sign() == divisor.Sign()) ? Decimal256(1) : Decimal256(-1);
   return Decimal256(quotient);
 }
 
@@ -111,7 +113,8 @@ std::string WideText(const Decimal256& value, int scale) {
   std::string digits = value.ToIntegerString();
   const size_t sign = digits[0] == '-' ? 1 : 0;
   if (scale > 0) {
-    if (digits.size() - sign <= static_cast<size_t>(scale)) digits.insert(sign, static_cast<size_t>(scale) + 1 - (digits.size() - sign), '0');
+    if (digits.size() - sign <= static_cast<size_t>(scale))
+      digits.insert(sign, static_cast<size_t>(scale) + 1 - (digits.size() - sign), '0');
     digits.insert(digits.size() - static_cast<size_t>(scale), 1, '.');
   }
   return digits;
@@ -120,8 +123,9 @@ std::string WideText(const Decimal256& value, int scale) {
 }  // namespace
 
 Error DecimalOutOfRange(const std::string& value, int precision, int scale) {
-  return UserError("NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION", "{} cannot be represented as DECIMAL({}, {}). With spark.sql.ansi.enabled=false it becomes NULL.", value,
-                   precision, scale)
+  return UserError("NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION",
+                   "{} cannot be represented as DECIMAL({}, {}). With spark.sql.ansi.enabled=false it becomes NULL.", value, precision,
+                   scale)
       .Param("value", value)
       .Param("precision", std::to_string(precision))
       .Param("scale", std::to_string(scale))

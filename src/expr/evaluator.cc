@@ -45,7 +45,8 @@ class ConstantNode final : public Node {
 
 class KernelNode final : public Node {
  public:
-  KernelNode(Kernel kernel, std::vector<NodePtr> arguments) : kernel_(std::move(kernel)), arguments_(std::move(arguments)), columns_(arguments_.size()) {}
+  KernelNode(Kernel kernel, std::vector<NodePtr> arguments)
+      : kernel_(std::move(kernel)), arguments_(std::move(arguments)), columns_(arguments_.size()) {}
 
   Result<Column> Evaluate(const arrow::RecordBatch& batch) override {
     bool constant = true;
@@ -78,7 +79,8 @@ struct Branch {
   NodePtr node;
   bool may_fail = false;
 
-  // The value of every row of `batch`, needed only for rows at `positions`; position_of[i] says where row positions[i] is found in the result.
+  // The value of every row of `batch`, needed only for rows at `positions`; position_of[i] says where row positions[i] is found in the
+  // result.
   Result<Column> EvaluateFor(const arrow::RecordBatch& batch, const std::vector<int32_t>& positions, bool* compact) const {
     *compact = may_fail && static_cast<int64_t>(positions.size()) < batch.num_rows();
     if (!*compact) return node->Evaluate(batch);

@@ -33,9 +33,10 @@ TEST(Arithmetic, OverflowNamesTheRemedy) {
   TestInput in;
   in.Add("l", Long(), "[9223372036854775807]");
   const auto result = in.Evaluate(*Call("+", {in["l"], LiteralLong(1)}));
-  EXPECT_EQ(ParametersOf(result.status()), (std::map<std::string, std::string>{{"message", "overflow"},
-                                                                                {"alternative", "Use 'try_add' to tolerate overflow and return NULL instead."},
-                                                                                {"config", "\"spark.sql.ansi.enabled\""}}));
+  EXPECT_EQ(ParametersOf(result.status()),
+            (std::map<std::string, std::string>{{"message", "overflow"},
+                                                {"alternative", "Use 'try_add' to tolerate overflow and return NULL instead."},
+                                                {"config", "\"spark.sql.ansi.enabled\""}}));
 }
 
 TEST(Decimals, HaveSparkPrecision) {
@@ -50,8 +51,10 @@ TEST(Decimals, HaveSparkPrecision) {
   EXPECT_EQ(in.Show(Call("-", {in["n"], in["m"]})), "-1.125|100000009.990|NULL");
   EXPECT_EQ(in.Show(Call("*", {in["m"], in["n"]})), "0.15625|-999999999.90000|NULL");
   EXPECT_EQ(in.Show(Call("/", {in["m"], in["n"]})), "10.00000000|-9999999.99900000|NULL");
-  EXPECT_EQ(in.Show(Call("/", {LiteralInt(2), Literal(std::make_shared<arrow::Decimal128Scalar>(arrow::Decimal128(300), arrow::decimal128(3, 2)), Decimal(3, 2))})),
-            "0.666667|0.666667|0.666667");
+  EXPECT_EQ(
+      in.Show(Call("/", {LiteralInt(2), Literal(std::make_shared<arrow::Decimal128Scalar>(arrow::Decimal128(300), arrow::decimal128(3, 2)),
+                                                Decimal(3, 2))})),
+      "0.666667|0.666667|0.666667");
   EXPECT_EQ(in.Show(Call("%", {in["m"], in["n"]})), "0.000|-9.990|NULL");
   EXPECT_EQ(in.Show(Call("negative", {in["m"]})), "-1.25|99999999.99|NULL");
 }
@@ -124,23 +127,31 @@ TEST(Windows, AlignToTheEpochAlsoBeforeIt) {
   in.Add("ts", Timestamp(), R"(["1970-01-01 00:00:12", "1969-12-31 23:59:58", null, "1970-01-01 00:00:10"])");
   const auto window = [&](int64_t length, int64_t slide, int64_t start, int64_t index) {
     const int64_t second = 1'000'000;
-    return Call("time_window", {in["ts"], LiteralLong(length * second), LiteralLong(slide * second), LiteralLong(start * second), LiteralLong(index)});
+    return Call("time_window",
+                {in["ts"], LiteralLong(length * second), LiteralLong(slide * second), LiteralLong(start * second), LiteralLong(index)});
   };
   EXPECT_EQ(in.Show(window(10, 10, 0, 0)),
-            "{1970-01-01 00:00:10, 1970-01-01 00:00:20}|{1969-12-31 23:59:50, 1970-01-01 00:00:00}|NULL|{1970-01-01 00:00:10, 1970-01-01 00:00:20}");
+            "{1970-01-01 00:00:10, 1970-01-01 00:00:20}|{1969-12-31 23:59:50, 1970-01-01 00:00:00}|NULL|{1970-01-01 00:00:10, 1970-01-01 "
+            "00:00:20}");
   EXPECT_EQ(in.Show(window(10, 5, 0, 1)),
-            "{1970-01-01 00:00:05, 1970-01-01 00:00:15}|{1969-12-31 23:59:50, 1970-01-01 00:00:00}|NULL|{1970-01-01 00:00:05, 1970-01-01 00:00:15}");
+            "{1970-01-01 00:00:05, 1970-01-01 00:00:15}|{1969-12-31 23:59:50, 1970-01-01 00:00:00}|NULL|{1970-01-01 00:00:05, 1970-01-01 "
+            "00:00:15}");
   EXPECT_EQ(in.Show(window(10, 10, 3, 0)),
-            "{1970-01-01 00:00:03, 1970-01-01 00:00:13}|{1969-12-31 23:59:53, 1970-01-01 00:00:03}|NULL|{1970-01-01 00:00:03, 1970-01-01 00:00:13}");
+            "{1970-01-01 00:00:03, 1970-01-01 00:00:13}|{1969-12-31 23:59:53, 1970-01-01 00:00:03}|NULL|{1970-01-01 00:00:03, 1970-01-01 "
+            "00:00:13}");
   const ExprPtr tumbling = *window(10, 10, 0, 0);
-  EXPECT_EQ(in.Show(Call("window_time", {tumbling})), "1970-01-01 00:00:19.999999|1969-12-31 23:59:59.999999|NULL|1970-01-01 00:00:19.999999");
-  EXPECT_EQ(in.Show(Call("getfield", {tumbling, LiteralString("start")})), "1970-01-01 00:00:10|1969-12-31 23:59:50|NULL|1970-01-01 00:00:10");
+  EXPECT_EQ(in.Show(Call("window_time", {tumbling})),
+            "1970-01-01 00:00:19.999999|1969-12-31 23:59:59.999999|NULL|1970-01-01 00:00:19.999999");
+  EXPECT_EQ(in.Show(Call("getfield", {tumbling, LiteralString("start")})),
+            "1970-01-01 00:00:10|1969-12-31 23:59:50|NULL|1970-01-01 00:00:10");
 }
 
 TEST(Times, MoveByIntervals) {
   TestInput in;
   in.Add("ts", Timestamp(), R"(["2024-03-10 06:30:00", null])");
-  const auto day = [](int64_t micros) { return Literal(std::make_shared<arrow::DurationScalar>(micros, arrow::TimeUnit::MICRO), type::DayTimeInterval()); };
+  const auto day = [](int64_t micros) {
+    return Literal(std::make_shared<arrow::DurationScalar>(micros, arrow::TimeUnit::MICRO), type::DayTimeInterval());
+  };
   EXPECT_EQ(in.Show(Call("+", {in["ts"], day(1'000'000)})), "2024-03-10 06:30:01|NULL");
   EXPECT_EQ(in.Show(Call("-", {in["ts"], day(86'400'000'000)})), "2024-03-09 06:30:00|NULL");
   // A calendar day across the change of clocks is 23 hours long.
@@ -198,22 +209,30 @@ TEST(Structs, AreBuiltAndReadBack) {
 TEST(Evaluator, ReadsSlicesAndSpreadsConstants) {
   const ExprPtr v = Attribute({"v", Int()}, NewExprId());
   const ExprPtr k = Attribute({"k", String()}, NewExprId());
-  const auto whole = arrow::RecordBatch::Make(arrow::schema({arrow::field("v", arrow::int32()), arrow::field("k", arrow::utf8())}), 5,
-                                              {arrow::json::ArrayFromJSONString(arrow::int32(), "[1, null, 3, null, 5]").ValueOrDie(),
-                                               arrow::json::ArrayFromJSONString(arrow::utf8(), R"(["a", "b", null, "d", "e"])").ValueOrDie()});
+  const auto whole =
+      arrow::RecordBatch::Make(arrow::schema({arrow::field("v", arrow::int32()), arrow::field("k", arrow::utf8())}), 5,
+                               {arrow::json::ArrayFromJSONString(arrow::int32(), "[1, null, 3, null, 5]").ValueOrDie(),
+                                arrow::json::ArrayFromJSONString(arrow::utf8(), R"(["a", "b", null, "d", "e"])").ValueOrDie()});
   const auto slice = whole->Slice(1, 3);
   const auto run = [&](const ExprPtr& e) { return (*(*Evaluator::Make(e, {v, k}))->Evaluate(*slice)); };
-  EXPECT_EQ(run(*Call("+", {v, LiteralInt(1)}))->ToString(), arrow::json::ArrayFromJSONString(arrow::int32(), "[null, 4, null]").ValueOrDie()->ToString());
-  EXPECT_EQ(run(*Call("isnull", {v}))->ToString(), arrow::json::ArrayFromJSONString(arrow::boolean(), "[true, false, true]").ValueOrDie()->ToString());
-  EXPECT_EQ(run(*Call("=", {k, LiteralString("d")}))->ToString(), arrow::json::ArrayFromJSONString(arrow::boolean(), "[false, null, true]").ValueOrDie()->ToString());
-  EXPECT_EQ(run(*Call("coalesce", {k, LiteralString("-")}))->ToString(), arrow::json::ArrayFromJSONString(arrow::utf8(), R"(["b", "-", "d"])").ValueOrDie()->ToString());
+  EXPECT_EQ(run(*Call("+", {v, LiteralInt(1)}))->ToString(),
+            arrow::json::ArrayFromJSONString(arrow::int32(), "[null, 4, null]").ValueOrDie()->ToString());
+  EXPECT_EQ(run(*Call("isnull", {v}))->ToString(),
+            arrow::json::ArrayFromJSONString(arrow::boolean(), "[true, false, true]").ValueOrDie()->ToString());
+  EXPECT_EQ(run(*Call("=", {k, LiteralString("d")}))->ToString(),
+            arrow::json::ArrayFromJSONString(arrow::boolean(), "[false, null, true]").ValueOrDie()->ToString());
+  EXPECT_EQ(run(*Call("coalesce", {k, LiteralString("-")}))->ToString(),
+            arrow::json::ArrayFromJSONString(arrow::utf8(), R"(["b", "-", "d"])").ValueOrDie()->ToString());
   EXPECT_EQ(run(LiteralInt(7))->length(), 3);
   EXPECT_EQ(TestInput::ConditionOf(Evaluator::Make(v, {k}).status()), "INTERNAL_ERROR");
 }
 
 TEST(FilterBatch, KeepsRowsThatAreTrue) {
-  const auto batch = arrow::RecordBatch::Make(arrow::schema({arrow::field("v", arrow::int32())}), 3, {arrow::json::ArrayFromJSONString(arrow::int32(), "[1, 2, 3]").ValueOrDie()});
-  const auto keep = [&](const char* json) { return (*FilterBatch(batch, *arrow::json::ArrayFromJSONString(arrow::boolean(), json).ValueOrDie())); };
+  const auto batch = arrow::RecordBatch::Make(arrow::schema({arrow::field("v", arrow::int32())}), 3,
+                                              {arrow::json::ArrayFromJSONString(arrow::int32(), "[1, 2, 3]").ValueOrDie()});
+  const auto keep = [&](const char* json) {
+    return (*FilterBatch(batch, *arrow::json::ArrayFromJSONString(arrow::boolean(), json).ValueOrDie()));
+  };
   EXPECT_EQ(keep("[true, null, true]")->num_rows(), 2);
   EXPECT_EQ(keep("[true, true, true]").get(), batch.get());
   EXPECT_EQ(keep("[false, null, false]")->num_rows(), 0);

@@ -87,7 +87,8 @@ ExprPtr UnresolvedCast(ExprPtr child, type::TypePtr type, bool try_cast, Origin 
 ExprPtr UnresolvedAlias(ExprPtr child, std::string name, Origin origin) {
   auto node = Node(ExprKind::kAlias, origin);
   node->name = std::move(name);
-  // Known at once when the child is: an alias has the type of what it names. (The type of an unresolved cast says where it goes, not that it is resolved.)
+  // Known at once when the child is: an alias has the type of what it names. (The type of an unresolved cast says where it goes, not that
+  // it is resolved.)
   if (child != nullptr && child->kind != ExprKind::kCast) {
     node->type = child->type;
     node->nullable = child->nullable;

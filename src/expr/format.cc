@@ -36,7 +36,8 @@ std::string DayTimeText(int64_t micros) {
   // As unsigned, so that the most negative interval has an absolute value.
   const uint64_t magnitude = micros < 0 ? 0 - static_cast<uint64_t>(micros) : static_cast<uint64_t>(micros);
   const uint64_t seconds = magnitude / 1'000'000;
-  std::string text = fmt::format("INTERVAL '{}{} {:02}:{:02}:{:02}", micros < 0 ? "-" : "", seconds / 86'400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+  std::string text = fmt::format("INTERVAL '{}{} {:02}:{:02}:{:02}", micros < 0 ? "-" : "", seconds / 86'400, seconds / 3600 % 24,
+                                 seconds / 60 % 60, seconds % 60);
   if (magnitude % 1'000'000 != 0) {
     text += fmt::format(".{:06}", magnitude % 1'000'000);
     while (text.back() == '0') text.pop_back();

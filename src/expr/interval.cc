@@ -18,8 +18,15 @@ struct Unit {
 };
 
 constexpr Unit kUnits[] = {
-    {"year", 0, 12},  {"month", 0, 1}, {"week", 7 * kMicrosPerDay, 0}, {"day", kMicrosPerDay, 0}, {"hour", kMicrosPerHour, 0},
-    {"minute", kMicrosPerMinute, 0}, {"second", kMicrosPerSecond, 0}, {"millisecond", 1000, 0}, {"microsecond", 1, 0},
+    {"year", 0, 12},
+    {"month", 0, 1},
+    {"week", 7 * kMicrosPerDay, 0},
+    {"day", kMicrosPerDay, 0},
+    {"hour", kMicrosPerHour, 0},
+    {"minute", kMicrosPerMinute, 0},
+    {"second", kMicrosPerSecond, 0},
+    {"millisecond", 1000, 0},
+    {"microsecond", 1, 0},
 };
 
 // Spark's rule for delays: a month has 31 days.
@@ -27,13 +34,15 @@ constexpr int64_t kMicrosPerMonth = 31 * kMicrosPerDay;
 
 const Unit* FindUnit(std::string_view name) {
   for (const Unit& unit : kUnits) {
-    if (name == unit.name || (name.size() == unit.name.size() + 1 && name.back() == 's' && name.substr(0, unit.name.size()) == unit.name)) return &unit;
+    if (name == unit.name || (name.size() == unit.name.size() + 1 && name.back() == 's' && name.substr(0, unit.name.size()) == unit.name))
+      return &unit;
   }
   return nullptr;
 }
 
 Error CannotParse(std::string_view text) {
-  return UserError("CANNOT_PARSE_INTERVAL", "Unable to parse '{}' as an interval. Numbers and units are expected, as in '1 hour 30 minutes'.", text)
+  return UserError("CANNOT_PARSE_INTERVAL",
+                   "Unable to parse '{}' as an interval. Numbers and units are expected, as in '1 hour 30 minutes'.", text)
       .Param("intervalString", "'" + std::string(text) + "'");
 }
 
@@ -54,7 +63,8 @@ class IntervalParser {
       bool months = false;
       if (!ParseOne(&micros, &months)) return CannotParse(original_);
       if (months && has_months == nullptr) {
-        return UserError("_LEGACY_ERROR_TEMP_3231", "Intervals greater than a month is not supported ({}).", original_).Param("interval", std::string(original_));
+        return UserError("_LEGACY_ERROR_TEMP_3231", "Intervals greater than a month is not supported ({}).", original_)
+            .Param("interval", std::string(original_));
       }
       if (months) *has_months = true;
       if (__builtin_add_overflow(total, micros, &total)) return CannotParse(original_);
@@ -88,7 +98,8 @@ class IntervalParser {
     int64_t number = 0;
     size_t begin = at_;
     for (; at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0; ++at_) {
-      if (__builtin_mul_overflow(number, int64_t{10}, &number) || __builtin_add_overflow(number, int64_t{text_[at_] - '0'}, &number)) return false;
+      if (__builtin_mul_overflow(number, int64_t{10}, &number) || __builtin_add_overflow(number, int64_t{text_[at_] - '0'}, &number))
+        return false;
     }
     size_t digits = at_ - begin;
     int64_t fraction = 0;
@@ -97,7 +108,8 @@ class IntervalParser {
       has_fraction = true;
       begin = at_;
       int64_t unit = 100'000;
-      for (; at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0; ++at_, unit /= 10) fraction += (text_[at_] - '0') * unit;
+      for (; at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0; ++at_, unit /= 10)
+        fraction += (text_[at_] - '0') * unit;
       if (at_ - begin > 9) return false;
       digits += at_ - begin;
     }

@@ -38,7 +38,8 @@ class LikePattern {
       if (c == '\\') {
         if (++i == pattern.size()) return Bad(pattern, "INVALID_FORMAT.ESC_AT_THE_END", "the escape character stands at its end");
         c = pattern[i];
-        if (c != '%' && c != '_' && c != '\\') return Bad(pattern, "INVALID_FORMAT.ESC_IN_THE_MIDDLE", "the escape character may stand only before %, _ or itself");
+        if (c != '%' && c != '_' && c != '\\')
+          return Bad(pattern, "INVALID_FORMAT.ESC_IN_THE_MIDDLE", "the escape character may stand only before %, _ or itself");
       }
       compiled.tokens_.push_back({TokenKind::kByte, compiled.Fold(c)});
     }
@@ -73,7 +74,8 @@ class LikePattern {
 
  private:
   static Error Bad(std::string_view pattern, std::string condition, std::string_view why) {
-    return UserError(std::move(condition), "The pattern '{}' is invalid: {}.", pattern, why).Param("format", "'" + std::string(pattern) + "'");
+    return UserError(std::move(condition), "The pattern '{}' is invalid: {}.", pattern, why)
+        .Param("format", "'" + std::string(pattern) + "'");
   }
   char Fold(char c) const { return ignore_case_ && c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 

@@ -57,7 +57,8 @@ Result<Kernel> CompilePower(const Expression&) {
   return Kernel([](std::span<const Column> arguments, int64_t rows) -> Result<ArrayPtr> {
     ARROW_ASSIGN_OR_RAISE(const Validity validity, IntersectValidity(arguments, rows));
     ARROW_ASSIGN_OR_RAISE(auto buffer, AllocateValues(rows * 8));
-    BinaryLoop<double, double>(arguments[0], arguments[1], rows, reinterpret_cast<double*>(buffer->mutable_data()), [](double a, double b) { return std::pow(a, b); });
+    BinaryLoop<double, double>(arguments[0], arguments[1], rows, reinterpret_cast<double*>(buffer->mutable_data()),
+                               [](double a, double b) { return std::pow(a, b); });
     return MakeFixed(arrow::float64(), rows, std::move(buffer), validity);
   });
 }
@@ -125,7 +126,8 @@ Result<Bound> BindRound(CallSite& call) {
   if (call.children.size() < 2) call.children.push_back(LiteralInt(0));  // Spark's column name shows the default.
   const Expression& digits = *call.children[1];
   if (digits.kind != ExprKind::kLiteral || digits.type->kind() != Kind::kInt) {
-    return UserError("DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", "Cannot resolve {}: the number of digits must be a literal INT.", call.QuotedSql())
+    return UserError("DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", "Cannot resolve {}: the number of digits must be a literal INT.",
+                     call.QuotedSql())
         .Param("sqlExpr", call.QuotedSql())
         .Param("inputName", "`scale`")
         .Param("inputType", Quoted("INT"))
@@ -159,7 +161,9 @@ Kernel RoundFloats(std::shared_ptr<arrow::DataType> type, int digits) {
           // A decimal with `digits` of fraction; a negative count is rounded off afterwards.
           Decimal128 value;
           if (ParseDecimal(text, 38, std::max(digits, 0), &value) != DecimalParse::kOk) return true;
-          if (digits < 0 && ParseDecimal(text + (text.find('E') == std::string::npos ? "E" + std::to_string(digits) : ""), 38, 0, &value) != DecimalParse::kOk) return true;
+          if (digits < 0 && ParseDecimal(text + (text.find('E') == std::string::npos ? "E" + std::to_string(digits) : ""), 38, 0, &value) !=
+                                DecimalParse::kOk)
+            return true;
           text = PlainDecimal(value, std::max(digits, 0));
           if (digits < 0) text += "E" + std::to_string(-digits);
           *out = static_cast<T>(*ParseDouble(text));
@@ -237,9 +241,12 @@ Result<Kernel> CompileRound(const Expression& call) {
 }
 
 constexpr Function kFunctions[] = {
-    {"sqrt", 1, 1, BindDouble, CompileUnary<SquareRoot>}, {"power", 2, 2, BindDouble, CompilePower},
-    {"pow", 2, 2, BindDouble, CompilePower},             {"ceil", 1, 1, BindWhole, CompileWhole<true>},
-    {"ceiling", 1, 1, BindWhole, CompileWhole<true>},    {"floor", 1, 1, BindWhole, CompileWhole<false>},
+    {"sqrt", 1, 1, BindDouble, CompileUnary<SquareRoot>},
+    {"power", 2, 2, BindDouble, CompilePower},
+    {"pow", 2, 2, BindDouble, CompilePower},
+    {"ceil", 1, 1, BindWhole, CompileWhole<true>},
+    {"ceiling", 1, 1, BindWhole, CompileWhole<true>},
+    {"floor", 1, 1, BindWhole, CompileWhole<false>},
     {"round", 1, 2, BindRound, CompileRound, Failing::kAnsi},
 };
 

@@ -11,8 +11,9 @@ namespace tidemill::expr {
 namespace {
 
 using Families = std::span<const Function> (*)();
-constexpr Families kFamilies[] = {ArithmeticFunctions, MathFunctions,     ComparisonFunctions, LogicFunctions,  ConditionalFunctions, StringFunctions,
-                                  LikeFunctions,       DateFunctions,     TimestampFunctions,  WindowFunctions, StructFunctions,      AggregateFunctions};
+constexpr Families kFamilies[] = {ArithmeticFunctions,  MathFunctions,   ComparisonFunctions, LogicFunctions,
+                                  ConditionalFunctions, StringFunctions, LikeFunctions,       DateFunctions,
+                                  TimestampFunctions,   WindowFunctions, StructFunctions,     AggregateFunctions};
 
 std::map<std::string_view, const Function*> IndexFunctions() {
   std::map<std::string_view, const Function*> index;
@@ -53,7 +54,8 @@ const Function* FindFunction(std::string_view name) {
   return found == index.end() ? nullptr : found->second;
 }
 
-ExprPtr MakeResolvedCall(std::string name, std::vector<ExprPtr> children, type::TypePtr type, bool nullable, const EvalContext& context, Origin origin) {
+ExprPtr MakeResolvedCall(std::string name, std::vector<ExprPtr> children, type::TypePtr type, bool nullable, const EvalContext& context,
+                         Origin origin) {
   auto call = std::make_shared<Expression>(*UnresolvedCall(std::move(name), std::move(children), false, origin));
   call->type = std::move(type);
   call->nullable = nullable;
@@ -65,7 +67,8 @@ bool MayFail(const Expression& expression) {
   if (expression.kind == ExprKind::kCast && CastMayFail(expression)) return true;
   if (expression.kind == ExprKind::kCall) {
     const Function* function = FindFunction(expression.name);
-    if (function == nullptr || function->failing == Failing::kAlways || (function->failing == Failing::kAnsi && expression.context.ansi)) return true;
+    if (function == nullptr || function->failing == Failing::kAlways || (function->failing == Failing::kAnsi && expression.context.ansi))
+      return true;
   }
   return std::any_of(expression.children.begin(), expression.children.end(), [](const ExprPtr& child) { return MayFail(*child); });
 }

@@ -65,7 +65,8 @@ std::span<const Function> AggregateFunctions();
 
 const Function* FindFunction(std::string_view name);
 /// A copy of `call` as an expression, resolved.
-ExprPtr MakeResolvedCall(std::string name, std::vector<ExprPtr> children, type::TypePtr type, bool nullable, const EvalContext& context, Origin origin = {});
+ExprPtr MakeResolvedCall(std::string name, std::vector<ExprPtr> children, type::TypePtr type, bool nullable, const EvalContext& context,
+                         Origin origin = {});
 
 /// Compile a cast from its child's type. Needs a pair of types that ResolveCast allows.
 Result<Kernel> CompileCast(const Expression& cast);

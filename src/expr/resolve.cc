@@ -24,7 +24,8 @@ using type::Kind;
 
 // One function under several spellings; the name that is printed is the user's, except where Spark prints its own.
 const std::map<std::string, std::string>& OperatorSpellings() {
-  static const std::map<std::string, std::string> spellings = {{"==", "="}, {"!", "not"}, {"case", "when"}, {"is null", "isnull"}, {"is not null", "isnotnull"}};
+  static const std::map<std::string, std::string> spellings = {
+      {"==", "="}, {"!", "not"}, {"case", "when"}, {"is null", "isnull"}, {"is not null", "isnotnull"}};
   return spellings;
 }
 
@@ -47,10 +48,12 @@ Error WrongArgumentCount(const Function& function, const std::string& name, size
     expected = "> " + std::to_string(function.min_arguments - 1);
   } else if (function.max_arguments > function.min_arguments) {
     expected = "[";
-    for (int i = function.min_arguments; i <= function.max_arguments; ++i) expected += (i > function.min_arguments ? ", " : "") + std::to_string(i);
+    for (int i = function.min_arguments; i <= function.max_arguments; ++i)
+      expected += (i > function.min_arguments ? ", " : "") + std::to_string(i);
     expected += "]";
   }
-  return UserError("WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "The `{}` requires {} parameters but the actual number is {}.", name, expected, actual)
+  return UserError("WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "The `{}` requires {} parameters but the actual number is {}.", name, expected,
+                   actual)
       .Param("functionName", "`" + name + "`")
       .Param("expectedNum", expected)
       .Param("actualNum", std::to_string(actual))
@@ -124,13 +127,16 @@ Result<ExprPtr> ResolveCall(const Expression& call, std::vector<ExprPtr> childre
   const Function* function = FindFunction(name);
   if (function == nullptr) return UnknownFunction(name);
   const auto count = static_cast<int>(children.size());
-  if (count < function->min_arguments || (function->max_arguments >= 0 && count > function->max_arguments)) return WrongArgumentCount(*function, name, children.size());
+  if (count < function->min_arguments || (function->max_arguments >= 0 && count > function->max_arguments))
+    return WrongArgumentCount(*function, name, children.size());
   for (const ExprPtr& child : children) {
-    if (child->kind != ExprKind::kStar && !child->resolved()) return InternalError("Argument {} of {} is not resolved", child->ToSql(), name);
+    if (child->kind != ExprKind::kStar && !child->resolved())
+      return InternalError("Argument {} of {} is not resolved", child->ToSql(), name);
   }
   CallSite site{name, std::move(children), context, call.origin, call.distinct};
   ARROW_ASSIGN_OR_RAISE(Bound bound, function->bind(site));
-  auto resolved = std::make_shared<Expression>(*MakeResolvedCall(site.name, std::move(site.children), std::move(bound.type), bound.nullable, context, call.origin));
+  auto resolved = std::make_shared<Expression>(
+      *MakeResolvedCall(site.name, std::move(site.children), std::move(bound.type), bound.nullable, context, call.origin));
   resolved->distinct = call.distinct;
   return resolved;
 }

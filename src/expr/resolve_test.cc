@@ -10,7 +10,11 @@ using type::Decimal, type::Double, type::Int, type::Long, type::String, type::Ti
 
 TestInput Columns() {
   TestInput in;
-  in.Add("k", String(), "[null]").Add("v", Int(), "[null]").Add("ts", Timestamp(), "[null]").Add("d", Double(), "[null]").Add("m", Decimal(10, 2), "[null]");
+  in.Add("k", String(), "[null]")
+      .Add("v", Int(), "[null]")
+      .Add("ts", Timestamp(), "[null]")
+      .Add("d", Double(), "[null]")
+      .Add("m", Decimal(10, 2), "[null]");
   return in;
 }
 
@@ -23,7 +27,8 @@ TEST(ToSql, IsSparkColumnName) {
   EXPECT_EQ((*Call("<>", {in["v"], in["d"]}))->ToSql(), "(NOT (v = d))");
   EXPECT_EQ((*Call("isnotnull", {in["k"]}))->ToSql(), "(k IS NOT NULL)");
   EXPECT_EQ((*Call("in", {in["k"], LiteralString("a"), LiteralString("b")}))->ToSql(), "(k IN (a, b))");
-  EXPECT_EQ((*Call("when", {*Call(">", {in["v"], LiteralInt(0)}), LiteralString("p"), LiteralString("n")}))->ToSql(), "CASE WHEN (v > 0) THEN p ELSE n END");
+  EXPECT_EQ((*Call("when", {*Call(">", {in["v"], LiteralInt(0)}), LiteralString("p"), LiteralString("n")}))->ToSql(),
+            "CASE WHEN (v > 0) THEN p ELSE n END");
   EXPECT_EQ((*Cast(in["v"], Long()))->ToSql(), "CAST(v AS BIGINT)");
   EXPECT_EQ((*Call("+", {in["v"], in["d"]}))->ToSql(), "(v + d)");
   EXPECT_EQ((*Call("-", {in["v"]}))->ToSql(), "negative(v)");
@@ -39,10 +44,10 @@ TEST(ResolveCall, ErrorsAreSparks) {
   EXPECT_EQ(ParametersOf(unknown.status()).at("routineName"), "`uper`");
   EXPECT_NE(unknown.status().message().find("`upper`"), std::string::npos);
   const auto count = Call("upper", {in["k"], in["k"]});
-  EXPECT_EQ(ParametersOf(count.status()), (std::map<std::string, std::string>{{"functionName", "`upper`"},
-                                                                               {"expectedNum", "1"},
-                                                                               {"actualNum", "2"},
-                                                                               {"docroot", "https://spark.apache.org/docs/latest"}}));
+  EXPECT_EQ(
+      ParametersOf(count.status()),
+      (std::map<std::string, std::string>{
+          {"functionName", "`upper`"}, {"expectedNum", "1"}, {"actualNum", "2"}, {"docroot", "https://spark.apache.org/docs/latest"}}));
   const auto differ = Call("=", {in["ts"], in["v"]});
   EXPECT_EQ(TestInput::ConditionOf(differ.status()), "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES");
   EXPECT_EQ(ParametersOf(differ.status()),
@@ -109,7 +114,8 @@ TEST(MakeAggregate, HasSparkBuffers) {
   const auto buffers = [&](const char* name, const ExprPtr& argument) {
     const AggregateFunction function = *MakeAggregate(**Call(name, {argument}));
     std::string text = function.result_type->ToString() + ":";
-    for (const type::Field& field : function.buffer) text += " " + field.name + " " + field.type->ToString() + (field.nullable ? "" : " nn");
+    for (const type::Field& field : function.buffer)
+      text += " " + field.name + " " + field.type->ToString() + (field.nullable ? "" : " nn");
     return text;
   };
   const ExprPtr narrow = Attribute({"n", Decimal(8, 2)}, NewExprId());

@@ -1,8 +1,8 @@
 // Expressions as text: SQL as Spark makes column names of it, and the form of `explain`.
 
 #include <arrow/array.h>
-#include <arrow/scalar.h>
 #include <arrow/array/util.h>
+#include <arrow/scalar.h>
 
 #include <algorithm>
 #include <cctype>
@@ -21,8 +21,8 @@ struct InfixOperator {
 };
 
 constexpr InfixOperator kInfix[] = {
-    {"+", "+"}, {"-", "-"}, {"*", "*"}, {"/", "/"}, {"%", "%"}, {"div", "div"}, {"=", "="}, {"==", "="}, {"<=>", "<=>"},
-    {"<", "<"}, {"<=", "<="}, {">", ">"}, {">=", ">="}, {"and", "AND"}, {"or", "OR"},
+    {"+", "+"},     {"-", "-"}, {"*", "*"},   {"/", "/"}, {"%", "%"},   {"div", "div"}, {"=", "="},   {"==", "="},
+    {"<=>", "<=>"}, {"<", "<"}, {"<=", "<="}, {">", ">"}, {">=", ">="}, {"and", "AND"}, {"or", "OR"},
 };
 
 // Functions whose name Spark prints in its own way, whatever the user wrote.
@@ -30,7 +30,7 @@ struct PrintedName {
   std::string_view name;
   std::string_view printed;
 };
-constexpr PrintedName kPrintedNames[] = {{"||", "concat"}, {"ceil", "CEIL"},   {"floor", "FLOOR"}, {"sqrt", "SQRT"},
+constexpr PrintedName kPrintedNames[] = {{"||", "concat"},   {"ceil", "CEIL"}, {"floor", "FLOOR"}, {"sqrt", "SQRT"},
                                          {"power", "POWER"}, {"if", "IF"},     {"trim", "trim"}};
 
 using Render = std::string (*)(const Expression&);
@@ -73,7 +73,8 @@ std::string CaseText(const Expression& call, Render render) {
 bool IsTimeArithmetic(const Expression& call) {
   if (call.name != "+" && call.name != "-") return false;
   return std::any_of(call.children.begin(), call.children.end(), [](const ExprPtr& child) {
-    return child->type != nullptr && (child->type->kind() == type::Kind::kDayTimeInterval || child->type->kind() == type::Kind::kYearMonthInterval);
+    return child->type != nullptr &&
+           (child->type->kind() == type::Kind::kDayTimeInterval || child->type->kind() == type::Kind::kYearMonthInterval);
   });
 }
 

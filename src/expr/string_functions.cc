@@ -20,7 +20,9 @@ namespace {
 
 using type::Kind;
 
-std::string_view Text(const Column& column, int64_t row) { return static_cast<const arrow::BinaryArray&>(*column.array).GetView(column.Index(row)); }
+std::string_view Text(const Column& column, int64_t row) {
+  return static_cast<const arrow::BinaryArray&>(*column.array).GetView(column.Index(row));
+}
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
@@ -55,7 +57,8 @@ Result<Bound> BindLength(CallSite& call) {
 
 Result<Bound> BindConcat(CallSite& call) {
   // Binary stays binary when there is nothing else; everything else is text.
-  const bool binary = !call.children.empty() && std::all_of(call.children.begin(), call.children.end(), [](const ExprPtr& child) { return child->type->kind() == Kind::kBinary; });
+  const bool binary = !call.children.empty() && std::all_of(call.children.begin(), call.children.end(),
+                                                            [](const ExprPtr& child) { return child->type->kind() == Kind::kBinary; });
   if (!binary) {
     for (size_t i = 0; i < call.children.size(); ++i) ARROW_RETURN_NOT_OK(ExpectType(call, i, type::String()));
   }
@@ -73,7 +76,8 @@ Result<Bound> BindSubstring(CallSite& call) {
 
 // A string per row: `append(row, &text)` adds it to an empty `text`.
 template <typename Append>
-Result<ArrayPtr> BuildStrings(std::span<const Column> arguments, int64_t rows, const std::shared_ptr<arrow::DataType>& type, Append append) {
+Result<ArrayPtr> BuildStrings(std::span<const Column> arguments, int64_t rows, const std::shared_ptr<arrow::DataType>& type,
+                              Append append) {
   ARROW_ASSIGN_OR_RAISE(const Validity validity, IntersectValidity(arguments, rows));
   arrow::BinaryBuilder builder;
   ARROW_RETURN_NOT_OK(builder.Reserve(rows));
@@ -165,12 +169,15 @@ void Replace(std::span<const Column> arguments, int64_t row, std::string* out) {
 // Case of one code point: the alphabets whose capitals and small letters lie at a fixed distance. Others stay as they are.
 char32_t ChangeCase(char32_t c, bool upper) {
   if (upper) {
-    if ((c >= 'a' && c <= 'z') || (c >= 0xE0 && c <= 0xFE && c != 0xF7) || (c >= 0x3B1 && c <= 0x3C9 && c != 0x3C2) || (c >= 0x430 && c <= 0x44F)) return c - 32;
+    if ((c >= 'a' && c <= 'z') || (c >= 0xE0 && c <= 0xFE && c != 0xF7) || (c >= 0x3B1 && c <= 0x3C9 && c != 0x3C2) ||
+        (c >= 0x430 && c <= 0x44F))
+      return c - 32;
     if (c >= 0x450 && c <= 0x45F) return c - 80;
     if (c == 0xFF) return 0x178;
     if (c >= 0x100 && c <= 0x137 && c != 0x131 && (c & 1) == 1) return c - 1;
   } else {
-    if ((c >= 'A' && c <= 'Z') || (c >= 0xC0 && c <= 0xDE && c != 0xD7) || (c >= 0x391 && c <= 0x3A9) || (c >= 0x410 && c <= 0x42F)) return c + 32;
+    if ((c >= 'A' && c <= 'Z') || (c >= 0xC0 && c <= 0xDE && c != 0xD7) || (c >= 0x391 && c <= 0x3A9) || (c >= 0x410 && c <= 0x42F))
+      return c + 32;
     if (c >= 0x400 && c <= 0x40F) return c + 80;
     if (c == 0x178) return 0xFF;
     if (c >= 0x100 && c <= 0x137 && c != 0x130 && (c & 1) == 0) return c + 1;
@@ -250,7 +257,9 @@ Result<Kernel> CompileLength(const Expression& call) {
 }
 
 bool StartsWith(std::string_view text, std::string_view part) { return text.substr(0, part.size()) == part; }
-bool EndsWith(std::string_view text, std::string_view part) { return text.size() >= part.size() && text.substr(text.size() - part.size()) == part; }
+bool EndsWith(std::string_view text, std::string_view part) {
+  return text.size() >= part.size() && text.substr(text.size() - part.size()) == part;
+}
 bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 template <bool (*kTest)(std::string_view, std::string_view)>

@@ -14,7 +14,9 @@ namespace {
 
 std::string StringLiteral(const Expression& literal) { return std::string(static_cast<const arrow::StringScalar&>(*literal.value).view()); }
 
-bool IsStringLiteral(const Expression& e) { return e.kind == ExprKind::kLiteral && e.type->kind() == type::Kind::kString && e.value->is_valid; }
+bool IsStringLiteral(const Expression& e) {
+  return e.kind == ExprKind::kLiteral && e.type->kind() == type::Kind::kString && e.value->is_valid;
+}
 
 int FieldIndex(const type::DataType& t, const std::string& name) {
   for (size_t i = 0; i < t.fields().size(); ++i) {
@@ -30,7 +32,9 @@ Result<Bound> BindGetField(CallSite& call) {
   if (call.TypeOf(0).kind() != type::Kind::kStruct || index < 0) {
     std::string fields;
     for (const type::Field& field : call.TypeOf(0).fields()) fields += (fields.empty() ? "`" : ", `") + field.name + "`";
-    return UserError("FIELD_NOT_FOUND", "No such struct field `{}` in {}.", name, fields).Param("fieldName", "`" + name + "`").Param("fields", fields);
+    return UserError("FIELD_NOT_FOUND", "No such struct field `{}` in {}.", name, fields)
+        .Param("fieldName", "`" + name + "`")
+        .Param("fields", fields);
   }
   const type::Field& field = call.TypeOf(0).fields()[static_cast<size_t>(index)];
   return Bound{field.type, field.nullable || call.children[0]->nullable};
@@ -54,13 +58,15 @@ std::string ImpliedName(const Expression& e, size_t place) {
 
 Result<Bound> BindStruct(CallSite& call) {
   std::vector<type::Field> fields;
-  for (size_t i = 0; i < call.children.size(); ++i) fields.push_back({ImpliedName(*call.children[i], i), call.children[i]->type, call.children[i]->nullable});
+  for (size_t i = 0; i < call.children.size(); ++i)
+    fields.push_back({ImpliedName(*call.children[i], i), call.children[i]->type, call.children[i]->nullable});
   return Bound{type::Struct(std::move(fields)), false};
 }
 
 Result<Bound> BindNamedStruct(CallSite& call) {
   if (call.children.size() % 2 != 0) {
-    return UserError("WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "The `named_struct` requires 2n (n > 0) parameters but the actual number is {}.", call.children.size())
+    return UserError("WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "The `named_struct` requires 2n (n > 0) parameters but the actual number is {}.",
+                     call.children.size())
         .Param("functionName", "`named_struct`")
         .Param("expectedNum", "2n (n > 0)")
         .Param("actualNum", std::to_string(call.children.size()))
@@ -69,7 +75,8 @@ Result<Bound> BindNamedStruct(CallSite& call) {
   std::vector<type::Field> fields;
   for (size_t i = 0; i < call.children.size(); i += 2) {
     if (!IsStringLiteral(*call.children[i])) {
-      return UserError("DATATYPE_MISMATCH.CREATE_NAMED_STRUCT_WITHOUT_FOLDABLE_STRING", "Cannot resolve {}: field names must be string literals.", call.QuotedSql())
+      return UserError("DATATYPE_MISMATCH.CREATE_NAMED_STRUCT_WITHOUT_FOLDABLE_STRING",
+                       "Cannot resolve {}: field names must be string literals.", call.QuotedSql())
           .Param("sqlExpr", call.QuotedSql())
           .Param("inputExprs", "[" + Quoted(call.children[i]->ToSql()) + "]");
     }

@@ -23,7 +23,8 @@ bool IsTimestamp(Kind kind) { return kind == Kind::kTimestamp || kind == Kind::k
 bool IsInterval(Kind kind) { return kind == Kind::kDayTimeInterval || kind == Kind::kYearMonthInterval; }
 
 Status TimeOverflow() {
-  return UserError("DATETIME_OVERFLOW", "Datetime operation overflow: the result is outside the range of timestamps.").Param("operation", "add");
+  return UserError("DATETIME_OVERFLOW", "Datetime operation overflow: the result is outside the range of timestamps.")
+      .Param("operation", "add");
 }
 
 bool IsWholeDays(const Expression& interval) {
@@ -60,7 +61,8 @@ bool AddYearMonth(int64_t micros, int64_t months, ZoneRules& zone, int64_t* out)
 
 // timestamp ± interval; `sign` is -1 for minus.
 template <typename Interval>
-Kernel ShiftTimestamp(std::shared_ptr<arrow::DataType> type, ZoneRules zone, int64_t sign, bool (*add)(int64_t, int64_t, ZoneRules&, int64_t*)) {
+Kernel ShiftTimestamp(std::shared_ptr<arrow::DataType> type, ZoneRules zone, int64_t sign,
+                      bool (*add)(int64_t, int64_t, ZoneRules&, int64_t*)) {
   return [=](std::span<const Column> arguments, int64_t rows) mutable -> Result<ArrayPtr> {
     const int64_t* times = RawValues<int64_t>(*arguments[0].array);
     const Interval* intervals = RawValues<Interval>(*arguments[1].array);
@@ -70,7 +72,8 @@ Kernel ShiftTimestamp(std::shared_ptr<arrow::DataType> type, ZoneRules zone, int
     for (int64_t row = 0; row < rows; ++row) {
       out[row] = 0;
       if (!validity.IsValid(row)) continue;
-      if (!add(times[arguments[0].Index(row)], sign * static_cast<int64_t>(intervals[arguments[1].Index(row)]), zone, &out[row])) return TimeOverflow();
+      if (!add(times[arguments[0].Index(row)], sign * static_cast<int64_t>(intervals[arguments[1].Index(row)]), zone, &out[row]))
+        return TimeOverflow();
     }
     return MakeFixed(type, rows, std::move(buffer), validity);
   };
@@ -141,7 +144,8 @@ Kernel NumberToTimestamp(const CastPlan& plan) {
           if (from == Kind::kDecimal) {
             const arrow::Decimal128 value(static_cast<const arrow::Decimal128Array&>(array).GetValue(row));
             const int scale = plan.from->scale();
-            const arrow::Decimal128 micros(scale <= 6 ? arrow::BasicDecimal128(value.IncreaseScaleBy(6 - scale)) : value.ReduceScaleBy(scale - 6, false));
+            const arrow::Decimal128 micros(scale <= 6 ? arrow::BasicDecimal128(value.IncreaseScaleBy(6 - scale))
+                                                      : value.ReduceScaleBy(scale - 6, false));
             *out = static_cast<int64_t>(micros.low_bits());
             return true;
           }
@@ -151,7 +155,8 @@ Kernel NumberToTimestamp(const CastPlan& plan) {
           if (from == Kind::kInt) seconds = RawValues<int32_t>(array)[row];
           if (from == Kind::kLong) seconds = RawValues<int64_t>(array)[row];
           // Seconds beyond the range stick to its end.
-          if (__builtin_mul_overflow(seconds, kMicrosPerSecond, out)) *out = seconds < 0 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+          if (__builtin_mul_overflow(seconds, kMicrosPerSecond, out))
+            *out = seconds < 0 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
           return true;
         },
         [&](int64_t row) -> Status {
@@ -181,7 +186,8 @@ Kernel TimestampToInteger(const CastPlan& plan) {
           ZoneRules utc;
           std::string text;
           ARROW_RETURN_NOT_OK(AppendValue(*arguments[0].array, row, *plan.from, utc, &text));
-          return UserError("CAST_OVERFLOW", "The value TIMESTAMP '{}' of the type {} does not fit {}.", text, Quoted(plan.from->ToSql()), Quoted(plan.to->ToSql()))
+          return UserError("CAST_OVERFLOW", "The value TIMESTAMP '{}' of the type {} does not fit {}.", text, Quoted(plan.from->ToSql()),
+                           Quoted(plan.to->ToSql()))
               .Param("value", "TIMESTAMP '" + text + "'")
               .Param("sourceType", Quoted(plan.from->ToSql()))
               .Param("targetType", Quoted(plan.to->ToSql()))
@@ -249,7 +255,8 @@ Result<Kernel> TimestampToNumber(const CastPlan& plan) {
 
 Result<Bound> BindTimeArithmetic(CallSite& call) {
   // interval + time is time + interval.
-  if (call.name == "+" && IsInterval(call.TypeOf(0).kind()) && !IsInterval(call.TypeOf(1).kind())) std::swap(call.children[0], call.children[1]);
+  if (call.name == "+" && IsInterval(call.TypeOf(0).kind()) && !IsInterval(call.TypeOf(1).kind()))
+    std::swap(call.children[0], call.children[1]);
   if (call.name == "*" || call.name == "/") return BinaryDiffTypes(call);
   for (size_t i = 0; i < 2; ++i) {
     // Beside an interval or a time a string is a timestamp.
@@ -285,7 +292,8 @@ Result<Kernel> CompileTimeArithmetic(const Expression& call) {
   Status status;
   const ZoneRules zone = ZoneFor(call.context, left, &status);
   ARROW_RETURN_NOT_OK(status);
-  return right == Kind::kYearMonthInterval ? ShiftTimestamp<int32_t>(type, zone, sign, AddYearMonth) : ShiftTimestamp<int64_t>(type, zone, sign, AddDayTime);
+  return right == Kind::kYearMonthInterval ? ShiftTimestamp<int32_t>(type, zone, sign, AddYearMonth)
+                                           : ShiftTimestamp<int64_t>(type, zone, sign, AddDayTime);
 }
 
 Result<Kernel> CompileTimeCast(const CastPlan& plan) {

@@ -1,4 +1,5 @@
-// Timestamp and date text, as Spark's casts read and write it. Source: Spark SparkDateTimeUtils (stringToTimestamp, stringToDate), 3.5 to 4.3.
+// Timestamp and date text, as Spark's casts read and write it. Source: Spark SparkDateTimeUtils (stringToTimestamp, stringToDate), 3.5 to
+// 4.3.
 
 #include "expr/timestamp_internal.h"
 
@@ -14,9 +15,9 @@ namespace {
 // A timestamp text taken apart: local clock time and what the text says about its zone.
 struct ParsedTime {
   int64_t local_micros = 0;
-  bool has_offset = false;      // "Z" or "+01:00": offset_micros
+  bool has_offset = false;  // "Z" or "+01:00": offset_micros
   int64_t offset_micros = 0;
-  std::string_view zone_name;   // anything else after the time
+  std::string_view zone_name;  // anything else after the time
 };
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -34,7 +35,8 @@ bool ComposeMicros(int64_t days, int64_t micros_of_day, int64_t* micros) {
   return !__builtin_add_overflow(day_micros, micros_of_day, micros);
 }
 
-// The layout nearly every event has: YYYY-MM-DD, 'T' or ' ', HH:MM:SS, up to nine digits of fraction, then nothing, 'Z' or ±hh:mm. Everything else is left to the general
+// The layout nearly every event has: YYYY-MM-DD, 'T' or ' ', HH:MM:SS, up to nine digits of fraction, then nothing, 'Z' or ±hh:mm.
+// Everything else is left to the general
 // parser, whether it is right or wrong.
 bool ParseCommonLayout(std::string_view text, ParsedTime* parsed) {
   if (text.size() < 19) return false;
@@ -98,7 +100,8 @@ bool IsSeparator(int segment, char c) {
   }
 }
 
-// Every layout Spark takes: a prefix of [+-]y…-[m]m-[d]d[ T][h]h:[m]m:[s]s.[fraction][zone], years of four to six digits. (A time without a date, which means today in
+// Every layout Spark takes: a prefix of [+-]y…-[m]m-[d]d[ T][h]h:[m]m:[s]s.[fraction][zone], years of four to six digits. (A time without
+// a date, which means today in
 // Spark, is not taken: a batch that is repeated tomorrow must read the same.)
 bool ParseAnyLayout(std::string_view text, ParsedTime* parsed) {
   text = TrimWhitespace(text);

@@ -26,8 +26,8 @@ Result<Bound> BindNow(CallSite& call) {
 
 Result<Bound> BindToTimestamp(CallSite& call) {
   const Kind kind = call.TypeOf(0).kind();
-  const bool takes = kind == Kind::kString || kind == Kind::kDate || kind == Kind::kTimestamp || kind == Kind::kTimestampNtz || kind == Kind::kVoid ||
-                     (call.name == "to_timestamp" && call.TypeOf(0).IsNumeric());
+  const bool takes = kind == Kind::kString || kind == Kind::kDate || kind == Kind::kTimestamp || kind == Kind::kTimestampNtz ||
+                     kind == Kind::kVoid || (call.name == "to_timestamp" && call.TypeOf(0).IsNumeric());
   if (!takes) return UnexpectedInputType(call, 0, "(\"STRING\" or \"DATE\" or \"TIMESTAMP\" or \"TIMESTAMP WITHOUT TIME ZONE\")");
   const type::TypePtr to = call.name == "to_date" ? type::Date() : type::Timestamp();
   // The cast that this call is tells whether a value may get lost.
@@ -102,10 +102,21 @@ enum class Unit { kYear, kQuarter, kMonth, kWeek, kDay, kHour, kMinute, kSecond,
 
 std::optional<Unit> ParseUnit(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
-  const std::pair<std::string_view, Unit> names[] = {
-      {"YEAR", Unit::kYear}, {"YYYY", Unit::kYear}, {"YY", Unit::kYear}, {"QUARTER", Unit::kQuarter}, {"MONTH", Unit::kMonth}, {"MM", Unit::kMonth},
-      {"MON", Unit::kMonth}, {"WEEK", Unit::kWeek}, {"DAY", Unit::kDay}, {"DD", Unit::kDay}, {"HOUR", Unit::kHour}, {"MINUTE", Unit::kMinute},
-      {"SECOND", Unit::kSecond}, {"MILLISECOND", Unit::kMillisecond}, {"MICROSECOND", Unit::kMicrosecond}};
+  const std::pair<std::string_view, Unit> names[] = {{"YEAR", Unit::kYear},
+                                                     {"YYYY", Unit::kYear},
+                                                     {"YY", Unit::kYear},
+                                                     {"QUARTER", Unit::kQuarter},
+                                                     {"MONTH", Unit::kMonth},
+                                                     {"MM", Unit::kMonth},
+                                                     {"MON", Unit::kMonth},
+                                                     {"WEEK", Unit::kWeek},
+                                                     {"DAY", Unit::kDay},
+                                                     {"DD", Unit::kDay},
+                                                     {"HOUR", Unit::kHour},
+                                                     {"MINUTE", Unit::kMinute},
+                                                     {"SECOND", Unit::kSecond},
+                                                     {"MILLISECOND", Unit::kMillisecond},
+                                                     {"MICROSECOND", Unit::kMicrosecond}};
   for (const auto& [name, unit] : names) {
     if (text == name) return unit;
   }

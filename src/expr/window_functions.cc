@@ -24,7 +24,8 @@ bool IsWindow(const type::DataType& t) {
 Result<Bound> BindTimeWindow(CallSite& call) {
   if (!IsTime(call.TypeOf(0))) ARROW_RETURN_NOT_OK(ExpectType(call, 0, type::Timestamp()));
   for (size_t i = 1; i < 5; ++i) {
-    if (call.children[i]->kind != ExprKind::kLiteral || call.TypeOf(i).kind() != Kind::kLong) return InternalError("time_window takes whole microseconds");
+    if (call.children[i]->kind != ExprKind::kLiteral || call.TypeOf(i).kind() != Kind::kLong)
+      return InternalError("time_window takes whole microseconds");
   }
   return Bound{type::WindowStruct(call.children[0]->type), call.children[0]->nullable};
 }
@@ -35,7 +36,8 @@ struct WindowShape {
 
 int64_t LongLiteral(const Expression& literal) { return static_cast<const arrow::Int64Scalar&>(*literal.value).value; }
 
-// Start of the window of `time`: aligned down to the slide, then `index` slides back. Unsigned: an event at the end of time wraps, as in Spark, and is no undefined step.
+// Start of the window of `time`: aligned down to the slide, then `index` slides back. Unsigned: an event at the end of time wraps, as in
+// Spark, and is no undefined step.
 int64_t LastStart(int64_t time, const WindowShape& shape) {
   const auto since = static_cast<int64_t>(static_cast<uint64_t>(time) - static_cast<uint64_t>(shape.start));
   int64_t remainder = since % shape.slide;
@@ -57,7 +59,8 @@ void FillWindows(const int64_t* times, int64_t rows, const WindowShape& shape, i
 }
 
 Result<Kernel> CompileTimeWindow(const Expression& call) {
-  const WindowShape shape{LongLiteral(*call.children[1]), LongLiteral(*call.children[2]), LongLiteral(*call.children[3]), LongLiteral(*call.children[4])};
+  const WindowShape shape{LongLiteral(*call.children[1]), LongLiteral(*call.children[2]), LongLiteral(*call.children[3]),
+                          LongLiteral(*call.children[4])};
   if (shape.slide <= 0) return InternalError("time_window with a slide of {} microseconds", shape.slide);
   const auto type = call.type->ToArrow();
   const auto time_type = call.children[0]->type->ToArrow();
@@ -68,8 +71,10 @@ Result<Kernel> CompileTimeWindow(const Expression& call) {
     FillWindows(RawValues<int64_t>(*arguments[0].array), rows, shape, reinterpret_cast<int64_t*>(starts->mutable_data()),
                 reinterpret_cast<int64_t*>(ends->mutable_data()));
     // The fields are null with their struct, so that who reads them alone reads no window of a time that is not there.
-    const arrow::ArrayVector fields = {MakeFixed(time_type, rows, std::move(starts), validity), MakeFixed(time_type, rows, std::move(ends), validity)};
-    return std::make_shared<arrow::StructArray>(type, rows, fields, validity.null_count == 0 ? nullptr : validity.bitmap, validity.null_count);
+    const arrow::ArrayVector fields = {MakeFixed(time_type, rows, std::move(starts), validity),
+                                       MakeFixed(time_type, rows, std::move(ends), validity)};
+    return std::make_shared<arrow::StructArray>(type, rows, fields, validity.null_count == 0 ? nullptr : validity.bitmap,
+                                                validity.null_count);
   });
 }
 

@@ -38,9 +38,8 @@ TEST(DataType, MapsToArrow) {
 
 TEST(Json, WritesSparkForm) {
   const Schema schema{{{"k", String(), true}, {"n", Long(), false, R"({"spark.watermarkDelayMs":10000})"}}};
-  EXPECT_EQ(schema.ToJson(),
-            R"({"type":"struct","fields":[{"name":"k","type":"string","nullable":true,"metadata":{}},)"
-            R"({"name":"n","type":"long","nullable":false,"metadata":{"spark.watermarkDelayMs":10000}}]})");
+  EXPECT_EQ(schema.ToJson(), R"({"type":"struct","fields":[{"name":"k","type":"string","nullable":true,"metadata":{}},)"
+                             R"({"name":"n","type":"long","nullable":false,"metadata":{"spark.watermarkDelayMs":10000}}]})");
   EXPECT_EQ(Byte()->ToJson(), "\"byte\"");
   EXPECT_EQ(Map(Int(), Decimal(5, 1), false)->ToJson(),
             R"json({"type":"map","keyType":"integer","valueType":"decimal(5,1)","valueContainsNull":false})json");
@@ -74,22 +73,33 @@ std::string Condition(const Status& status) {
 }
 
 TEST(Ddl, ReadsColumnLists) {
-  const auto schema = ParseDdl("ts TIMESTAMP, `k k` STRING NOT NULL COMMENT 'the key', s STRUCT<a: INT, b: ARRAY<MAP<STRING,decimal(5, 2)>>>, 1d: Double");
+  const auto schema =
+      ParseDdl("ts TIMESTAMP, `k k` STRING NOT NULL COMMENT 'the key', s STRUCT<a: INT, b: ARRAY<MAP<STRING,decimal(5, 2)>>>, 1d: Double");
   ASSERT_TRUE(schema.ok()) << schema.status();
   ASSERT_EQ(schema->size(), 4);
   EXPECT_EQ(schema->fields[1].name, "k k");
   EXPECT_FALSE(schema->fields[1].nullable);
   EXPECT_EQ(schema->fields[1].metadata_json, R"({"comment":"the key"})");
-  EXPECT_EQ(schema->AsStruct()->ToString(),
-            "struct<ts:timestamp,k k:string,s:struct<a:int,b:array<map<string,decimal(5,2)>>>,1d:double>");
+  EXPECT_EQ(schema->AsStruct()->ToString(), "struct<ts:timestamp,k k:string,s:struct<a:int,b:array<map<string,decimal(5,2)>>>,1d:double>");
 }
 
 TEST(Ddl, KnowsEveryAlias) {
   const std::pair<const char*, TypePtr> cases[] = {
-      {"byte", Byte()},          {"TINYINT", Byte()},  {"short", Short()},       {"SmallInt", Short()},
-      {"integer", Int()},        {"bigint", Long()},   {"long", Long()},         {"real", Float()},
-      {"dec", Decimal(10, 0)},   {"void", Void()},     {"numeric(7)", Decimal(7, 0)}, {"timestamp_ltz", Timestamp()},
-      {"timestamp_ntz", TimestampNtz()}, {"interval day to second", DayTimeInterval()}, {"INTERVAL MONTH", YearMonthInterval()},
+      {"byte", Byte()},
+      {"TINYINT", Byte()},
+      {"short", Short()},
+      {"SmallInt", Short()},
+      {"integer", Int()},
+      {"bigint", Long()},
+      {"long", Long()},
+      {"real", Float()},
+      {"dec", Decimal(10, 0)},
+      {"void", Void()},
+      {"numeric(7)", Decimal(7, 0)},
+      {"timestamp_ltz", Timestamp()},
+      {"timestamp_ntz", TimestampNtz()},
+      {"interval day to second", DayTimeInterval()},
+      {"INTERVAL MONTH", YearMonthInterval()},
       {"struct<>", Struct({})},
   };
   for (const auto& [text, expected] : cases) {

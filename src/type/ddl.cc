@@ -18,10 +18,25 @@ struct TypeName {
 };
 
 constexpr TypeName kTypeNames[] = {
-    {"boolean", Boolean}, {"tinyint", Byte},   {"byte", Byte},         {"smallint", Short},          {"short", Short},
-    {"int", Int},         {"integer", Int},    {"bigint", Long},       {"long", Long},               {"float", Float},
-    {"real", Float},      {"double", Double},  {"date", Date},         {"timestamp", Timestamp},     {"timestamp_ltz", Timestamp},
-    {"string", String},   {"binary", Binary},  {"void", Void},         {"timestamp_ntz", TimestampNtz},
+    {"boolean", Boolean},
+    {"tinyint", Byte},
+    {"byte", Byte},
+    {"smallint", Short},
+    {"short", Short},
+    {"int", Int},
+    {"integer", Int},
+    {"bigint", Long},
+    {"long", Long},
+    {"float", Float},
+    {"real", Float},
+    {"double", Double},
+    {"date", Date},
+    {"timestamp", Timestamp},
+    {"timestamp_ltz", Timestamp},
+    {"string", String},
+    {"binary", Binary},
+    {"void", Void},
+    {"timestamp_ntz", TimestampNtz},
 };
 
 constexpr const char* kDayTimeUnits[] = {"day", "hour", "minute", "second"};
@@ -172,7 +187,8 @@ class DdlParser {
 
   Result<TypePtr> CharType(const std::string& name) {
     if (Peek() != '(') {
-      return UserError("DATATYPE_MISSING_SIZE", "DataType \"{}\" requires a length parameter, for example \"{}\"(10).", Upper(name), Upper(name))
+      return UserError("DATATYPE_MISSING_SIZE", "DataType \"{}\" requires a length parameter, for example \"{}\"(10).", Upper(name),
+                       Upper(name))
           .Param("type", "\"" + Upper(name) + "\"");
     }
     Parameters();
@@ -267,14 +283,17 @@ class DdlParser {
       const std::string_view word = PeekWord();
       near = "'" + (word.empty() ? std::string(1, text_[position_]) : std::string(word)) + "'";
     }
-    return UserError("PARSE_SYNTAX_ERROR", "Syntax error at or near {}, in the column definitions: {}", near, text_).Param("error", near).Param("hint", "");
+    return UserError("PARSE_SYNTAX_ERROR", "Syntax error at or near {}, in the column definitions: {}", near, text_)
+        .Param("error", near)
+        .Param("hint", "");
   }
   static Error Unsupported(const std::string& name) {
     const std::string quoted = "\"" + Upper(name) + "\"";
     return UserError("UNSUPPORTED_DATATYPE", "Unsupported data type {}.", quoted).Param("typeName", quoted);
   }
   static Error Incomplete(const std::string& kind, const std::string& example) {
-    return UserError("INCOMPLETE_TYPE_DEFINITION." + kind, "Incomplete complex type: the definition of {} must say what it holds: {}.", kind, example)
+    return UserError("INCOMPLETE_TYPE_DEFINITION." + kind, "Incomplete complex type: the definition of {} must say what it holds: {}.",
+                     kind, example)
         .Param("elementType", "<elementType>");
   }
 

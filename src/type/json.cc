@@ -21,14 +21,27 @@ struct SimpleName {
 };
 
 constexpr SimpleName kSimpleNames[] = {
-    {"void", Void},         {"null", Void},     {"boolean", Boolean}, {"byte", Byte},           {"short", Short},
-    {"integer", Int},       {"long", Long},     {"float", Float},     {"double", Double},       {"string", String},
-    {"binary", Binary},     {"date", Date},     {"timestamp", Timestamp}, {"timestamp_ltz", Timestamp}, {"timestamp_ntz", TimestampNtz},
+    {"void", Void},
+    {"null", Void},
+    {"boolean", Boolean},
+    {"byte", Byte},
+    {"short", Short},
+    {"integer", Int},
+    {"long", Long},
+    {"float", Float},
+    {"double", Double},
+    {"string", String},
+    {"binary", Binary},
+    {"date", Date},
+    {"timestamp", Timestamp},
+    {"timestamp_ltz", Timestamp},
+    {"timestamp_ntz", TimestampNtz},
 };
 
-constexpr const char* kDayTimeNames[] = {"interval day to second", "interval day",          "interval day to hour", "interval day to minute",
-                                         "interval hour",          "interval hour to minute", "interval hour to second", "interval minute",
-                                         "interval minute to second", "interval second"};
+constexpr const char* kDayTimeNames[] = {"interval day to second",  "interval day",    "interval day to hour",
+                                         "interval day to minute",  "interval hour",   "interval hour to minute",
+                                         "interval hour to second", "interval minute", "interval minute to second",
+                                         "interval second"};
 constexpr const char* kYearMonthNames[] = {"interval year to month", "interval year", "interval month"};
 
 std::string SimpleJsonName(const DataType& type) {
@@ -56,7 +69,8 @@ std::optional<TypePtr> DecimalFromName(const std::string& name) {
   int precision = 0;
   int scale = 0;
   int used = 0;
-  if (std::sscanf(name.c_str(), "decimal(%d,%d)%n", &precision, &scale, &used) != 2 || used != static_cast<int>(name.size())) return std::nullopt;
+  if (std::sscanf(name.c_str(), "decimal(%d,%d)%n", &precision, &scale, &used) != 2 || used != static_cast<int>(name.size()))
+    return std::nullopt;
   if (precision < 1 || precision > 38 || scale < 0 || scale > precision) return std::nullopt;
   return Decimal(precision, scale);
 }
