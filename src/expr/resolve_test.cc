@@ -52,6 +52,7 @@ TEST(ResolveCall, ErrorsAreSparks) {
   EXPECT_EQ(TestInput::ConditionOf(differ.status()), "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES");
   EXPECT_EQ(ParametersOf(differ.status()),
             (std::map<std::string, std::string>{{"sqlExpr", "\"(ts = v)\""}, {"left", "\"TIMESTAMP\""}, {"right", "\"INT\""}}));
+  EXPECT_EQ(ParametersOf(Call("+", {in["k"], in["ts"]}).status()).at("left"), "\"STRING\"");
   const auto input = Call("sum", {in["ts"]});
   EXPECT_EQ(TestInput::ConditionOf(input.status()), "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE");
   EXPECT_EQ(ParametersOf(input.status()).at("inputType"), "\"TIMESTAMP\"");

@@ -254,10 +254,12 @@ Result<Kernel> TimestampToNumber(const CastPlan& plan) {
 }  // namespace
 
 Result<Bound> BindTimeArithmetic(CallSite& call) {
+  // With the types as the user sees them, before any cast.
+  const Error mismatch = BinaryDiffTypes(call);
   // interval + time is time + interval.
   if (call.name == "+" && IsInterval(call.TypeOf(0).kind()) && !IsInterval(call.TypeOf(1).kind()))
     std::swap(call.children[0], call.children[1]);
-  if (call.name == "*" || call.name == "/") return BinaryDiffTypes(call);
+  if (call.name == "*" || call.name == "/") return mismatch;
   for (size_t i = 0; i < 2; ++i) {
     // Beside an interval or a time a string is a timestamp.
     if (call.TypeOf(i).kind() == Kind::kString) call.Cast(i, type::Timestamp());
@@ -272,10 +274,10 @@ Result<Bound> BindTimeArithmetic(CallSite& call) {
     return Bound{type::Timestamp(), nullable};
   }
   if ((IsTimestamp(left) || left == Kind::kDate) && IsInterval(right)) return Bound{call.children[0]->type, nullable};
-  if (call.name != "-") return BinaryDiffTypes(call);
+  if (call.name != "-") return mismatch;
   if (left == Kind::kDate && right == Kind::kDate) return Bound{type::DayTimeInterval(), nullable};
   const type::TypePtr common = CommonType(call.children[0]->type, call.children[1]->type, call.context.ansi);
-  if (common == nullptr || !IsTimestamp(common->kind())) return BinaryDiffTypes(call);
+  if (common == nullptr || !IsTimestamp(common->kind())) return mismatch;
   call.Cast(0, common);
   call.Cast(1, common);
   return Bound{type::DayTimeInterval(), nullable};
