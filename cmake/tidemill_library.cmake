@@ -1,15 +1,16 @@
 # tidemill_library(NAME SRCS … HDRS … DEPS … TESTS …): one folder of src/ as a static library `tidemill_<name>`, alias `tidemill::<name>`.
 #
 # HDRS compile alone (target `all_verify_interface_header_sets`). TESTS are x_test.cc files; together they become one program `<name>_test`,
-# whose cases ctest lists one by one. TEST_DEPS are linked into the tests only. THREADS says that the tests start threads: they run under
-# ThreadSanitizer too. Targets `unit_tests` and `threaded_unit_tests` build all of them.
+# whose cases ctest lists one by one. TEST_DEPS are linked into the tests only. Targets `unit_tests` and
+# `threaded_unit_tests` build all tests, and those that start threads and so run under ThreadSanitizer too: TIDEMILL_THREADED names their folders.
+set(TIDEMILL_THREADED base state stream testing)
 if(TIDEMILL_DEVELOPER)
   add_custom_target(unit_tests)
   add_custom_target(threaded_unit_tests)
 endif()
 
 function(tidemill_library name)
-  cmake_parse_arguments(arg "THREADS" "" "SRCS;HDRS;DEPS;TESTS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SRCS;HDRS;DEPS;TESTS;TEST_DEPS" ${ARGN})
   set(target tidemill_${name})
   add_library(${target} STATIC ${arg_SRCS})
   add_library(tidemill::${name} ALIAS ${target})
@@ -22,7 +23,7 @@ function(tidemill_library name)
     target_link_libraries(${name}_test PRIVATE ${target} ${arg_TEST_DEPS} GTest::gtest_main GTest::gmock tidemill_options)
     add_dependencies(unit_tests ${name}_test)
     set(labels unit ${name})
-    if(arg_THREADS)
+    if(name IN_LIST TIDEMILL_THREADED)
       add_dependencies(threaded_unit_tests ${name}_test)
       list(APPEND labels threads)
     endif()
