@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "fs/local_file_system.h"
 #include "state/test_store_internal.h"
+#include "testing/simulated_disk.h"
 
 namespace tidemill::state {
 namespace {
@@ -115,6 +117,17 @@ TEST(StateSchemaTest, AStoredColumnThatIsNeverNullMayNotBecomeNullable) {
   EXPECT_EQ(Condition(CheckOrWriteStateSchema(folder.file_system(), folder.path(), 0, "default", strict)), "");
   EXPECT_EQ(Condition(CheckOrWriteStateSchema(folder.file_system(), folder.path(), 0, "default", CountSchema())),
             "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE");
+}
+
+// The process dies between linking the schema and syncing its folder; the next one finds it there and goes on; then the power goes.
+TEST(StateSchemaTest, AStoredSchemaLastsOnceItWasReliedOn) {
+  testing::SimulatedDisk disk;
+  disk.Inject({.fault = testing::Fault::kCrashAfter, .kind = "link"});
+  EXPECT_FALSE(CheckOrWriteStateSchema(*fs::MakeLocalFileSystem(disk), "/state", 0, "default", CountSchema()).ok());
+  disk.Reboot(testing::Survival::kPageCache);
+  EXPECT_TRUE(CheckOrWriteStateSchema(*fs::MakeLocalFileSystem(disk), "/state", 0, "default", CountSchema()).ok());
+  disk.Reboot(testing::Survival::kNothingUnsynced);
+  EXPECT_TRUE(disk.Content("/state/0/0/_metadata/schema").has_value());
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <functional>
+#include <span>
 
 #include "state/codecs_internal.h"
 #include "state/operator_metadata.h"
@@ -213,7 +214,8 @@ Status CheckOrWriteStateSchema(fs::FileSystem& file_system, const std::string& s
   if (!Fits(stored->value.fields, schema.value.fields)) {
     return Incompatible("value", "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE", stored->value, schema.value, path);
   }
-  return Status::OK();
+  // It may be there and not on disk: an attempt that failed, or a process that died, between its link and its sync.
+  return file_system.MakeDurable(std::span(&path, 1));
 }
 
 }  // namespace tidemill::state
