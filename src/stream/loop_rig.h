@@ -15,7 +15,8 @@
 namespace tidemill::stream {
 
 inline constexpr char kRigRoot[] = "/q/ckpt";
-inline constexpr char kRigOutput[] = "/q/out";
+// Beside the checkpoint's top folder and not in it: so each of the two can be lost without the other.
+inline constexpr char kRigOutput[] = "/o/out";
 
 struct RigOptions {
   LogSchedule log_schedule = LogSchedule::kEager;

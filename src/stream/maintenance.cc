@@ -48,6 +48,7 @@ void Maintenance::Maintain(int64_t batch_id) {
     WarnOf(commits, "Purging the commit log");
     if (commits.ok()) WarnOf(checkpoint::OffsetLog(parts_.file_system, parts_.layout.offsets()).Purge(threshold), "Purging the offset log");
   }
+  const auto hold = HoldSink();
   WarnOf(parts_.sink.Maintain(), "Maintenance of the sink");
 }
 

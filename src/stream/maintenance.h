@@ -21,7 +21,7 @@ class Maintenance {
   struct Parts {
     fs::FileSystem& file_system;
     checkpoint::Layout layout;
-    connector::Sink& sink;  ///< Maintain() runs beside its other calls
+    connector::Sink& sink;
     state::StateProvider* provider;
     int min_batches_to_retain;
     bool own_thread;  ///< false: inside AfterBatch(), so that a test sees one order of storage calls
@@ -36,12 +36,15 @@ class Maintenance {
   /// Batch `batch_id` was executed: offsets/N and commits/N-1 are durable. Entries with an id below N - min_batches_to_retain go, as Spark has it; a batch that is
   /// executed while the work for an older one goes on replaces what waits.
   void AfterBatch(int64_t batch_id, int64_t now_ms);
+  /// Keeps Sink::Maintain() out while the driver uses what it works on: the sink's log.
+  [[nodiscard]] std::unique_lock<std::mutex> HoldSink() { return std::unique_lock(sink_mutex_); }
 
  private:
   void Maintain(int64_t batch_id);
   void Work();
 
   const Parts parts_;
+  std::mutex sink_mutex_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<int64_t> waiting_;  // batch id; guarded by mutex_

@@ -112,7 +112,7 @@ TEST_F(MicroBatchTest, StoppedBeforeTheSinksCommitARestartReadsTheSameRange) {
     EXPECT_FALSE(rig->RunAll().ok());
     EXPECT_THAT(OffsetIds(*rig), ElementsAre(0, 1));
     EXPECT_THAT(CommitIds(*rig), ElementsAre(0));
-    EXPECT_TRUE(rig->file_system->Stat("/q/ckpt/state/0/0/2.delta")->has_value()) << "state N+1 is there and must not be taken for N";
+    EXPECT_TRUE(rig->file_system->Stat(rig->layout.state() + "/0/0/2.delta")->has_value()) << "state N+1 is there and must not be taken for N";
   }
   clock_.AdvanceMs(1000);
   auto rig = OpenRig();

@@ -44,12 +44,9 @@ Result<RestartPoint> ReadRestartPoint(fs::FileSystem& file_system, const checkpo
     log::Warning("{} ends with batch {}, {} with batch {}: batch {} is run again, the batches between are not", layout.offsets(), facts.offset_ids.back(),
                  layout.commits(), facts.commit_ids.empty() ? -1 : facts.commit_ids.back(), plan.next_batch_id);
   }
-  const int64_t latest_id = facts.offset_ids.back();
-  std::vector<std::string> relied_on = {layout.metadata(), fs::Join(layout.offsets(), std::to_string(latest_id))};
-  if (!facts.commit_ids.empty()) relied_on.push_back(fs::Join(layout.commits(), std::to_string(facts.commit_ids.back())));
-  // A dead process may have linked a name without syncing its folder.
-  ARROW_RETURN_NOT_OK(file_system.MakeDurable(relied_on));
+  ARROW_RETURN_NOT_OK(checkpoint::MakeRecoveryDurable(file_system, layout));
 
+  const int64_t latest_id = facts.offset_ids.back();
   ARROW_ASSIGN_OR_RAISE(point.latest, offset_log.Get(latest_id));
   point.next_batch_id = plan.next_batch_id;
   point.rerun = plan.rerun;

@@ -27,6 +27,8 @@ std::shared_ptr<arrow::RecordBatch> BatchOf(const std::vector<int64_t>& numbers)
 
 const int64_t* NumbersOf(const arrow::RecordBatch& batch) { return static_cast<const arrow::Int64Array&>(*batch.column(0)).raw_values(); }
 
+std::string EntryOf(const connector::Offset& offset) { return "v1\nblock " + offset; }
+
 class BlockReader final : public connector::PartitionReader {
  public:
   explicit BlockReader(const std::vector<int64_t>& numbers) : batch_(BatchOf(numbers)) {}
@@ -82,7 +84,7 @@ Status NumberSource::LogUpTo(const connector::Offset& end) {
   ARROW_RETURN_NOT_OK(Before("LogUpTo"));
   if (!has_log) return Status::OK();
   // An entry that is there already is made durable: it may be the leftover of a process that died before its offset.
-  return file_system_.CreateIfAbsent(fs::Join(log_directory_, end), "v1\nblock " + end).status();
+  return file_system_.CreateIfAbsent(fs::Join(log_directory_, end), EntryOf(end)).status();
 }
 
 Result<std::vector<std::shared_ptr<connector::InputPartition>>> NumberSource::PlanPartitions(const std::optional<connector::Offset>& start,
@@ -102,7 +104,10 @@ Result<std::unique_ptr<connector::PartitionReader>> NumberSource::OpenReader(con
 Status NumberSource::Commit(const connector::Offset& end) {
   ARROW_RETURN_NOT_OK(Before("Commit"));
   // What is told to be done must be found again by a restart: the log keeps its promise.
-  if (has_log) ARROW_RETURN_NOT_OK(file_system_.Read(fs::Join(log_directory_, end)).status());
+  if (has_log) {
+    ARROW_ASSIGN_OR_RAISE(const std::string entry, file_system_.Read(fs::Join(log_directory_, end)));
+    if (entry != EntryOf(end)) return ExternalError("", "entry {} of the source log is damaged", end);
+  }
   committed.push_back(end);
   return Status::OK();
 }
