@@ -115,8 +115,8 @@ class Planner {
       below.target.arguments.push_back(column.argument);
       functions.push_back(column.function);
     }
-    type::Schema key_schema = NullableState(SchemaOf(keys));
-    for (expr::AggregateFunction& function : functions) function.buffer = NullableState({function.buffer}).fields;
+    type::Schema key_schema = StateColumns(SchemaOf(keys));
+    for (expr::AggregateFunction& function : functions) function.buffer = StateColumns({function.buffer}).fields;
     ARROW_ASSIGN_OR_RAISE(AggregateLayout layout, AggregateLayout::Make(std::move(key_schema), std::move(functions),
                                                                         static_cast<int>(config_.GetInt(conf::kAggregationStateFormat))));
     aggregate.layout = std::make_unique<AggregateLayout>(std::move(layout));
@@ -126,11 +126,16 @@ class Planner {
     return Walk(*node.children[0], std::move(below), below_watermark);
   }
 
-  /// State columns are nullable throughout: every release of Spark goes on from such a schema.
-  static type::Schema NullableState(type::Schema schema) {
+  /// Columns of a state schema: nullable throughout where the query says so. A checkpoint of a release before that rule recorded what cannot be null,
+  /// and is continued with the same schema.
+  type::Schema StateColumns(type::Schema schema) const {
+    return config_.GetBool(conf::kAlwaysNullableOutput) ? Nullable(std::move(schema)) : schema;
+  }
+
+  static type::Schema Nullable(type::Schema schema) {
     for (type::Field& field : schema.fields) {
       field.nullable = true;
-      if (field.type->kind() == type::Kind::kStruct) field.type = type::Struct(NullableState({field.type->fields()}).fields);
+      if (field.type->kind() == type::Kind::kStruct) field.type = type::Struct(Nullable({field.type->fields()}).fields);
     }
     return schema;
   }

@@ -129,13 +129,6 @@ def sink_ids(out):
     return {int(n.split(".")[0]) for n in os.listdir(folder) if n.split(".")[0].isdigit()} if os.path.isdir(folder) else set()
 
 
-def loose_files(home, before):
-    """Temporary files and unlisted output that were not there before this run."""
-    found = set(glob.glob(home + "/ckpt/**/.*.tmp", recursive=True)) | set(glob.glob(home + "/out/.*.tmp"))
-    found |= {p for p in glob.glob(home + "/out/part-*") if p not in before}
-    return found - before
-
-
 def everything(home):
     found = set()
     for top in ("ckpt", "out"):
@@ -217,25 +210,30 @@ class Assassin:
 
     def strike(self, next_batch):
         """Arguments for Victim.run()."""
-        if not self.strace or self.rng.random() < 0.3:
-            return {"kill_after": self.rng.uniform(0.02, 0.6)}
-        batch = next_batch + self.rng.randrange(1, 3)
-        rarest = min(Phase, key=lambda phase: (self.histogram[phase], self.rng.random()))
-        return {"prefix": self.aim(rarest, batch)}
+        if not self.strace or self.rng.random() < 0.35:
+            return self.anywhere()
+        return self.aim(min(Phase, key=lambda phase: (self.histogram[phase], self.rng.random())), next_batch + self.rng.randrange(1, 3))
 
     def aim(self, phase, batch):
-        state = f"{self.ckpt}/state/0/{self.rng.randrange(PARTITIONS)}/{batch + 1}.delta"
+        if phase == Phase.NOTHING_NEW:      # the folder is synced after the entry has its name
+            return {"prefix": traced(SYNCS, self.ckpt + "/commits", self.rng.randrange(1, 4))}
         if phase == Phase.BEFORE_OFFSETS:
-            return traced(LINKS, f"{self.ckpt}/offsets/{batch}", 1)
-        if phase == Phase.OFFSETS:      # the folder is synced after the entry has its name
-            return traced(SYNCS, f"{self.ckpt}/offsets", self.rng.randrange(1, 4))
-        if phase == Phase.STAGED:
-            return traced(LINKS, state, 1)
-        if phase == Phase.STATE_FINAL:
-            return traced(LINKS, f"{self.home}/out/_spark_metadata/{batch}", 1)
-        if phase == Phase.SINK:
-            return traced(LINKS, f"{self.ckpt}/commits/{batch}", 1)
-        return traced(self.rng.choice(["write,pwrite64", SYNCS, LINKS, "openat,unlink,unlinkat"]), None, self.rng.randrange(1, 60))
+            return {"prefix": traced(LINKS, f"{self.ckpt}/offsets/{batch}", 1)}
+        if phase == Phase.OFFSETS:
+            return {"prefix": traced(SYNCS, f"{self.ckpt}/offsets", self.rng.randrange(1, 4))}
+        if phase == Phase.STAGED:           # state files of a batch are renamed by one thread: the first of them
+            return {"prefix": traced("rename", None, PARTITIONS * self.rng.randrange(2) + 1)}
+        if phase == Phase.STATE_FINAL:      # a later one, or the sink's own log
+            later = PARTITIONS * self.rng.randrange(2) + self.rng.randrange(2, PARTITIONS + 1)
+            sink = traced(LINKS, f"{self.home}/out/_spark_metadata/{batch}", 1)
+            return {"prefix": self.rng.choice([sink, traced("rename", None, later)])}
+        return {"prefix": traced(LINKS, f"{self.ckpt}/commits/{batch}", 1)}
+
+    def anywhere(self):
+        """Any moment: by the clock, or on the way into some call that touches files."""
+        if not self.strace or self.rng.random() < 0.6:
+            return {"kill_after": self.rng.uniform(0.01, 0.6)}
+        return {"prefix": traced(self.rng.choice(["write,pwrite64", SYNCS, LINKS, "openat,unlink,unlinkat"]), None, self.rng.randrange(1, 60))}
 
 
 # ---------------------------------------------------------------- rounds

@@ -205,7 +205,7 @@ Status CaseRun::AddInput(const std::string& name, const Json& spec) {
   table.format = spec.value("format", "json");
   table.options = Options(spec.value("options", Json::object()), work_);
   table.is_streaming_view = true;
-  if (spec.contains("schema")) {
+  if (spec.contains("schema") && spec["schema"].is_string()) {
     ARROW_ASSIGN_OR_RAISE(table.schema, type::ParseDdl(spec["schema"].get<std::string>()));
   }
   if (kind == "files") table.options["path"] = work_ + "/in/" + name + "/" + spec.value("glob", "");
@@ -230,8 +230,8 @@ Result<plan::PlanPtr> CaseRun::Step(const Json& step) {
     ARROW_ASSIGN_OR_RAISE(plan::PlanPtr parsed, sql::ParseQuery(step["sql"].get<std::string>()));
     return plan::Analyze(parsed, catalog_, config_);
   }
-  plan::PlanPtr input = plan::UnresolvedRelation({step["from"].get<std::string>()}, false);
   if (step.contains("withWatermark")) {
+    plan::PlanPtr input = plan::UnresolvedRelation({step["from"].get<std::string>()}, false);
     const std::string column = step["withWatermark"][0], delay = step["withWatermark"][1];
     bool has_months = false;
     ARROW_ASSIGN_OR_RAISE(const int64_t micros, expr::ParseIntervalMicros(delay, &has_months));

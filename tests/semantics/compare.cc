@@ -31,6 +31,8 @@ class Comparison {
 
  private:
   std::optional<std::string> CompareObjects(const Json& expected, const Json& actual, const std::string& path) const {
+    // Batches that never ran are explained by the error that came instead.
+    if (!expected.contains("error") && actual.contains("error")) return fmt::format("{}/error: got {}", path, Shown(actual["error"]));
     std::set<std::string> keys;
     for (const Json* side : {&expected, &actual}) {
       for (const auto& item : side->items()) keys.insert(item.key());

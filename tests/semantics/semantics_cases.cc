@@ -97,8 +97,17 @@ struct Verdict {
   std::string reason;
 };
 
+/// A script that the runner does not understand is a failure of its case, not the end of the run.
+Result<Json> RunCase(Engine engine, const Json& one, const std::string& work) {
+  try {
+    return CaseRun(engine, one, work).Run();
+  } catch (const nlohmann::json::exception& error) {
+    return Status::Invalid("the script is not understood: ", error.what());
+  }
+}
+
 Verdict Judge(Engine engine, const Json& one, const Json& expected, const std::string& work) {
-  const Result<Json> actual = CaseRun(engine, one, work).Run();
+  const Result<Json> actual = RunCase(engine, one, work);
   if (actual.status().IsNotImplemented()) return {Outcome::kSkip, actual.status().message()};
   if (!actual.ok()) return {Outcome::kFail, actual.status().ToString()};
   const auto difference = FirstDifference(one, expected, *actual);

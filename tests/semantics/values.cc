@@ -66,10 +66,11 @@ Json StructToJson(const arrow::StructArray& array, int64_t row, const type::Data
 // Where in the text an error is: ours, not Spark's.
 bool IsOurParameter(const std::string& name) { return name == "line" || name == "column"; }
 
-// Recorded texts end where a position, a stack trace, a plan or a query would begin.
+// Recorded texts end where a position, a stack trace, a plan or a query would begin; blanks around them are lost.
 std::string FirstLines(const std::string& text) {
   static const std::regex kEnd(R"((\n=== Streaming Query ===|\n\s*at |;? line \d+ pos \d+;?(?=\n|$)|;\n)[\s\S]*)");
-  return std::regex_replace(text, kEnd, "");
+  static const std::regex kBlanks(R"(^\s+|\s+$)");
+  return std::regex_replace(std::regex_replace(text, kEnd, ""), kBlanks, "");
 }
 
 // Parameters whose name begins with `prefix`, without it.
@@ -185,8 +186,8 @@ Json ErrorToJson(const Status& status, const std::string& phase, bool callback_s
     AddParameters(ParametersToJson(*detail, "inner."), &error);
   } else {
     error["condition"] = "STREAM_FAILED";
-    // Spark's internal numbers are no condition that it names in the text.
-    if (!inner.empty() && !inner.starts_with("_LEGACY")) error["inner"] = inner;
+    // Spark does not name its internal numbers in the text; ours stand for errors that have no condition in Spark.
+    if (!inner.empty() && !inner.starts_with("_LEGACY") && !inner.starts_with("TIDEMILL_")) error["inner"] = inner;
   }
   return error;
 }

@@ -157,7 +157,7 @@ std::vector<std::string> JsonFileSinkOptions() { return {"path", "retention", "i
 Result<std::unique_ptr<Sink>> MakeJsonFileSink(const SinkContext& context) {
   const auto path_text = Find(context, "path");
   if (!path_text || path_text->empty()) {
-    return UserError("TIDEMILL_MISSING_OPTION", "The file sink needs the option 'path': the folder that its files go to.");
+    return UserError("_LEGACY_ERROR_TEMP_2047", "'path' is not specified: the file sink needs this option, the folder that its files go to.");
   }
   ARROW_ASSIGN_OR_RAISE(std::string path, fs::LocalPath(*path_text, context.base_directory));
   ARROW_ASSIGN_OR_RAISE(const auto info, context.file_system.Stat(path));

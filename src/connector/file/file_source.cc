@@ -384,11 +384,15 @@ Result<std::unique_ptr<Source>> MakeJsonFileSource(const SourceContext& context)
   if (path_text == context.options.end() || path_text->second.empty()) {
     return UserError("TIDEMILL_MISSING_OPTION", "The file source needs the option 'path': a folder, or a glob that names files.");
   }
+  if (context.schema.size() == 0) {
+    return UserError("_LEGACY_ERROR_TEMP_2048",
+                     "Schema must be specified when creating a streaming source: name the columns of the files, as in CREATE TABLE t (k STRING, v INT).");
+  }
   ARROW_ASSIGN_OR_RAISE(std::string path, fs::LocalPath(path_text->second, context.base_directory));
   ARROW_ASSIGN_OR_RAISE(const bool exists, SourcePathExists(context.file_system, {path, std::nullopt, false}));
   if (!exists) {
     return UserError("PATH_NOT_FOUND", "Path does not exist: file:{}. Create the folder before the query starts, or correct the option 'path'.", path)
-        .Param("path", "file:" + path)
+        .Param("path", "file:" + path + (path_text->second.ends_with('/') ? "/" : ""))
         .Path(path);
   }
   ARROW_ASSIGN_OR_RAISE(JsonOptions json, JsonOptions::Make(context.options, context.config));

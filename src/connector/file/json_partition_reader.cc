@@ -120,7 +120,7 @@ class JsonPartitionReader final : public PartitionReader {
         if (!more) break;
       }
       Result<const char*> rest = decoder_->Decode(text_, text_end_, kBatchRows);
-      if (!rest.ok()) return WithContext(rest.status(), partition_.splits()[split_ - 1].path);
+      if (!rest.ok()) return ReadFailure(rest.status(), partition_.splits()[split_ - 1].path);
       text_ = *rest;
     }
     if (decoder_->row_count() == 0) return nullptr;
@@ -128,6 +128,16 @@ class JsonPartitionReader final : public PartitionReader {
   }
 
  private:
+  // Spark wraps what goes wrong with a record into an error about its file.
+  static Status ReadFailure(const Status& cause, const std::string& path) {
+    const std::string uri = fs::ToFileUri(path);
+    const ErrorDetail* detail = ErrorDetail::Of(cause);
+    const std::string condition = detail == nullptr || detail->condition.empty() ? "" : "[" + detail->condition + "] ";
+    return UserError("FAILED_READ_FILE.NO_HINT", "Encountered error while reading file {}. {}{}", uri, condition, cause.message())
+        .Param("path", uri)
+        .Path(path);
+  }
+
   Result<bool> NextChunk() {
     for (;;) {
       if (chunks_ != nullptr) {
