@@ -56,6 +56,7 @@ constexpr ConfigKey kKeys[] = {
     {conf::kPollingDelay, kDuration, "10ms", 0},
     {conf::kNoDataProgressInterval, kDuration, "10s", 0},
     {conf::kUnsupportedOperationCheck, kBool, "true"},
+    {"spark.sql.streaming.statefulOperator.checkCorrectness.enabled", kBool, "true"},
     {"spark.sql.streaming.statefulOperator.allowMultiple", kBool, "true"},
     {conf::kOffsetLogFormat, kInt, "1", 1, 2},
     {conf::kFileSourceCompactInterval, kInt, "10", 1, kIntMax},
