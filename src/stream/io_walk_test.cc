@@ -176,8 +176,9 @@ TEST_P(IoWalkTest, NothingIsLostOrDoubledWhereverARunIsDisturbed) {
   for (size_t call = 0; call < calls.size(); ++call) {
     for (const Disturbance& disturbance : DisturbancesAt(call, ChangesTheDisk(calls[call]), IsLong() ? 20 : 2)) walk.RunCase(disturbance, &tally);
   }
-  std::cout << fmt::format("{} storage calls, {} cases, {} faults fired, {} runs stopped by them: {} lost, {} duplicated, {} hand repairs, {} of the wrong shape\n", calls.size(),
-                           tally.cases, tally.fired, tally.stopped, tally.lost, tally.duplicated, tally.repairs, tally.shapes);
+  std::cout << fmt::format(
+      "{} storage calls, {} cases, {} faults fired, {} runs stopped by them: {} lost, {} duplicated, {} hand repairs, {} of the wrong shape\n",
+      calls.size(), tally.cases, tally.fired, tally.stopped, tally.lost, tally.duplicated, tally.repairs, tally.shapes);
   EXPECT_EQ(tally.failures(), 0) << tally.first_problem;
   EXPECT_GT(tally.fired * 10, tally.cases * 9) << "too few faults had an effect";
 }
