@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
-#include <regex>
 #include <string>
 
 #include "plan/test_plans.h"
@@ -16,17 +16,18 @@ namespace {
 std::string Renumbered(const std::string& text) {
   std::map<std::string, std::string> names;
   std::string out;
-  std::regex id("#[0-9]+");
-  auto begin = std::sregex_iterator(text.begin(), text.end(), id);
-  size_t last = 0;
-  for (auto match = begin; match != std::sregex_iterator(); ++match) {
-    out += text.substr(last, match->position() - last);
-    auto& name = names[match->str()];
-    if (name.empty()) name = "#" + std::to_string(names.size());
-    out += name;
-    last = match->position() + match->length();
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text[at] == '#' ? std::min(text.find_first_not_of("0123456789", at + 1), text.size()) : at + 1;
+    if (text[at] == '#' && end > at + 1) {
+      std::string& name = names[text.substr(at, end - at)];
+      if (name.empty()) name = "#" + std::to_string(names.size());
+      out += name;
+    } else {
+      out += text.substr(at, end - at);
+    }
+    at = end;
   }
-  return out + text.substr(last);
+  return out;
 }
 
 Result<PlanPtr> OptimizeText(const std::string& text) {
