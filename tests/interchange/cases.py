@@ -52,8 +52,6 @@ CASES = {
     "window_tumbling": Case(*TUMBLING), "row_checksum": Case(*TUMBLING),
     "window_sliding": Case(EVENTS, "SELECT window, count(*) AS n FROM STREAM input WATERMARK ts DELAY OF INTERVAL 5 SECONDS "
                            "GROUP BY window(ts, '10 seconds', '5 seconds')", "update", LATER),
-    "offset_log2": Case("k string, v int", "SELECT k, count(*) AS count FROM (SELECT * FROM STREAM one UNION ALL SELECT * FROM STREAM two "
-                        "UNION ALL SELECT * FROM STREAM three) GROUP BY k", "update", BASIC, folder="one"),
     "file_sink": Case("k string, v int", "SELECT k, v + 1 AS w FROM STREAM input WHERE k <> 'k5'", "append",
                       [[{"k": "late", "v": 41}, {"k": "k5", "v": 1}], [{"k": "last", "v": 99}]]),
 }
