@@ -1,5 +1,6 @@
 #include "checkpoint/offset_log.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -44,8 +45,12 @@ Status ReadMetadata(std::string_view line, OffsetEntry* entry) {
   return Status::OK();
 }
 
-/// A source's line as the log has it, without its id.
-std::optional<std::string> OffsetOf(std::string_view text) {
+/// A source's line as the log has it, without its id. JSON text has no raw control characters; one that slipped in would not survive writing.
+Result<std::optional<std::string>> OffsetOf(std::string_view text) {
+  if (text.empty()) return ExternalError("TIDEMILL_MALFORMED_LOG", "an offset line is empty");
+  if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20; })) {
+    return ExternalError("TIDEMILL_MALFORMED_LOG", "an offset line holds a control character");
+  }
   return text == kNoOffset ? std::nullopt : std::optional<std::string>(text);
 }
 
@@ -64,7 +69,8 @@ Status ReadKeyedOffsets(const std::vector<std::string_view>& lines, OffsetEntry*
     if (colon == std::string_view::npos || colon == 0) {
       return ExternalError("TIDEMILL_MALFORMED_LOG", "an offset line has no source id: \"{}\"", line.substr(0, 80));
     }
-    const auto [position, added] = by_id.emplace(std::string(line.substr(0, colon)), OffsetOf(line.substr(colon + 1)));
+    ARROW_ASSIGN_OR_RAISE(std::optional<std::string> offset, OffsetOf(line.substr(colon + 1)));
+    const auto [position, added] = by_id.emplace(std::string(line.substr(0, colon)), std::move(offset));
     if (!added) return ExternalError("TIDEMILL_MALFORMED_LOG", "source {} has two offset lines", position->first);
   }
   for (auto& [id, offset] : by_id) {
@@ -89,8 +95,8 @@ Result<OffsetEntry> ParseOffsetEntry(std::string_view text) {
     return entry;
   }
   for (const std::string_view line : lines) {
-    if (line.empty()) return ExternalError("TIDEMILL_MALFORMED_LOG", "the offset line of source {} is empty", entry.offsets.size());
-    entry.offsets.push_back(OffsetOf(line));
+    ARROW_ASSIGN_OR_RAISE(std::optional<std::string> offset, OffsetOf(line));
+    entry.offsets.push_back(std::move(offset));
   }
   return entry;
 }

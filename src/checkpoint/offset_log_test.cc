@@ -116,5 +116,13 @@ TEST_F(OffsetLogFilesTest, ErrorsNameTheFileAndTheRemedy) {
   EXPECT_EQ(ErrorDetail::Of(status)->path, "/ck/offsets/4");
 }
 
+TEST(OffsetLogTest, RefusesAnOffsetLineThatWouldNotSurviveWriting) {
+  for (const char* line : {"", "{}\r\r", "{\"logOffset\":\r1}", "{}\t"}) {
+    EXPECT_FALSE(ParseOffsetEntry(std::string("v1\n{}\n") + line + "\n7").ok()) << line;
+    EXPECT_FALSE(ParseOffsetEntry(std::string("v2\n{}\n0:") + line + "\n1:7").ok()) << line;
+  }
+  EXPECT_TRUE(ParseOffsetEntry("v1\n{}\n{}\r\n7").ok());  // a line end of two characters is one
+}
+
 }  // namespace
 }  // namespace tidemill::checkpoint
