@@ -171,7 +171,10 @@ Status FinalAggregate::RunPartition(std::span<PartialChunk* const> chunks, state
     }
   }
   if (layout_.merge) {
-    for (PartialChunk* chunk : chunks) ARROW_RETURN_NOT_OK(MergeInPlace(*chunk, store));
+    for (PartialChunk* chunk : chunks) {
+      ARROW_RETURN_NOT_OK(MergeInPlace(*chunk, store));
+      *chunk = {};  // its memory serves the rows to come
+    }
     if (chunks.size() > 1) UniqueSlots();  // the groups of one chunk are distinct already
   } else {
     ARROW_RETURN_NOT_OK(MergeDecoded(chunks, store));

@@ -11,8 +11,21 @@ namespace {
 /// Groups are handed over before they take more than this: row offsets are 32 bits, and a task's table should stay within its share of memory.
 constexpr int64_t kFlushKeyBytes = int64_t{256} << 20;
 
+/// What a partition is going to receive, counted first so that its memory is asked for once.
+struct Share {
+  int64_t rows = 0;
+  size_t key_bytes = 0;
+  size_t buffer_bytes = 0;
+  PartialChunk* chunk = nullptr;
+};
+
+void Reserve(size_t bytes, int64_t rows, row::RowBatch* batch) {
+  batch->bytes.reserve(bytes);
+  batch->offsets.reserve(rows + 1);
+  batch->offsets.push_back(0);
+}
+
 void AppendRow(std::string_view row, row::RowBatch* batch) {
-  if (batch->offsets.empty()) batch->offsets.push_back(0);
   batch->bytes.insert(batch->bytes.end(), row.begin(), row.end());
   batch->offsets.push_back(static_cast<uint32_t>(batch->bytes.size()));
 }
@@ -70,17 +83,31 @@ Status PartialAggregate::Flush() {
   }
   row::RowBatch buffers;
   ARROW_RETURN_NOT_OK(buffer_encoder_->Encode(columns, groups, &buffers));
-  std::vector<PartialChunk*> chunks(partitions_, nullptr);
+  std::vector<int32_t> partition_of(groups, 0);  // an aggregation without keys lives in partition 0
+  std::vector<Share> shares(partitions_);
   for (int64_t group = 0; group < groups; ++group) {
-    int32_t partition = 0;  // an aggregation without keys lives in partition 0
     if (!key_columns_.empty()) {
       ARROW_ASSIGN_OR_RAISE(const int32_t hash, row::HashRow(layout_.keys, groups_.key(group)));
-      partition = row::PartitionOf(hash, partitions_);
+      partition_of[group] = row::PartitionOf(hash, partitions_);
     }
-    if (chunks[partition] == nullptr) chunks[partition] = &flushed_[partition].emplace_back();
-    AppendRow(groups_.key(group), &chunks[partition]->keys);
-    AppendRow(buffers.row(group), &chunks[partition]->buffers);
-    chunks[partition]->hashes.push_back(groups_.hash(group));
+    Share& share = shares[partition_of[group]];
+    ++share.rows;
+    share.key_bytes += groups_.key(group).size();
+    share.buffer_bytes += buffers.row(group).size();
+  }
+  for (int partition = 0; partition < partitions_; ++partition) {
+    Share& share = shares[partition];
+    if (share.rows == 0) continue;
+    share.chunk = &flushed_[partition].emplace_back();
+    Reserve(share.key_bytes, share.rows, &share.chunk->keys);
+    Reserve(share.buffer_bytes, share.rows, &share.chunk->buffers);
+    share.chunk->hashes.reserve(share.rows);
+  }
+  for (int64_t group = 0; group < groups; ++group) {
+    PartialChunk& chunk = *shares[partition_of[group]].chunk;
+    AppendRow(groups_.key(group), &chunk.keys);
+    AppendRow(buffers.row(group), &chunk.buffers);
+    chunk.hashes.push_back(groups_.hash(group));
   }
   Clear();
   return Status::OK();

@@ -1,5 +1,7 @@
 #include "state/due_index.h"
 
+#include <algorithm>
+
 namespace tidemill::state {
 namespace {
 
@@ -58,10 +60,12 @@ std::vector<RowRef> DueIndex::Due(int64_t watermark_us) const {
   std::vector<RowRef> due;
   const int64_t last = FloorSecond(watermark_us);
   for (auto it = heads_.begin(); it != heads_.end() && it->first <= last; ++it) {
+    const auto begin = static_cast<std::ptrdiff_t>(due.size());
     for (RowRef ref = it->second; ref != 0; ref = rows_.row(ref)->next) {
       // Only in the watermark's own second are there rows on both sides of it.
       if (it->first < last || *due_us_(rows_.row(ref)->key()) <= watermark_us) due.push_back(ref);
     }
+    std::reverse(due.begin() + begin, due.end());
   }
   return due;
 }

@@ -24,7 +24,7 @@ class DueIndex {
   void Unlink(RowRef ref);
   /// The row moved; its header was copied.
   void Moved(RowRef from, RowRef to);
-  /// Rows due at or before `watermark_us`, by second.
+  /// Rows due at or before `watermark_us`, by second, the oldest first: unlinked in this order, none but the last of a second has to look for its head.
   std::vector<RowRef> Due(int64_t watermark_us) const;
 
  private:

@@ -89,7 +89,7 @@ RowSlot MemoryStore::SlotOf(RowRef ref) {
   if (row->batch == batch_) return row->slot;
   const uint64_t offset = before_images_.size();
   before_images_.insert(before_images_.end(), row->value_data(), row->value_data() + row->value_bytes);
-  return NewSlot(ref, {.before_bytes = row->value_bytes, .before_offset = offset, .existed = true, .has_image = true});
+  return NewSlot(ref, {.before_bytes = row->value_bytes, .before_offset = offset, .existed = true});
 }
 
 Status MemoryStore::Touch(const KeyBatch& keys, std::string_view initial, std::span<RowSlot> slots, std::span<uint8_t> created) {
@@ -127,6 +127,11 @@ void MemoryStore::Detach(RowSlot slot) {
   touched_[slot].removed = true;
 }
 
+void MemoryStore::Reattach(RowRef ref) {
+  rows_.Attach(ref);
+  due_.Link(ref);
+}
+
 Status MemoryStore::Remove(RowSlot slot) {
   if (!touched_[slot].removed) Detach(slot);
   return Status::OK();
@@ -134,10 +139,20 @@ Status MemoryStore::Remove(RowSlot slot) {
 
 Result<int64_t> MemoryStore::EvictDue(int64_t watermark_us, const std::function<Status(std::string_view, std::string_view)>& visit) {
   const std::vector<RowRef> due = due_.Due(watermark_us);
-  for (const RowRef ref : due) {
-    RowHeader* row = rows_.row(ref);
-    if (visit) ARROW_RETURN_NOT_OK(visit(row->key(), row->value()));
-    Detach(row->batch == batch_ ? row->slot : NewSlot(ref, {.existed = true}));
+  for (size_t begin = 0; begin < due.size(); begin += kPrefetchGroup) {
+    const std::span<const RowRef> group(due.data() + begin, std::min<size_t>(kPrefetchGroup, due.size() - begin));
+    for (const RowRef ref : group) rows_.PrefetchSlot(rows_.row(ref)->hash);
+    for (const RowRef ref : group) {
+      RowHeader* row = rows_.row(ref);
+      if (visit) ARROW_RETURN_NOT_OK(visit(row->key(), row->value()));
+      if (row->batch == batch_) {
+        Detach(row->slot);
+      } else {
+        rows_.Detach(ref);
+        due_.Unlink(ref);
+        evicted_.push_back(ref);
+      }
+    }
   }
   return static_cast<int64_t>(due.size());
 }
@@ -145,6 +160,8 @@ Result<int64_t> MemoryStore::EvictDue(int64_t watermark_us, const std::function<
 Result<std::vector<fs::StagedFile>> MemoryStore::StageCommit() {
   ARROW_ASSIGN_OR_RAISE(auto file, file_system_.OpenStaged(DeltaPath(directory_, version_ + 1), /*unique=*/false));
   ARROW_ASSIGN_OR_RAISE(auto writer, StateFileWriter::Make(format_, std::move(file)));
+  // Deletes first: a key that fell due may have been made again since.
+  for (const RowRef ref : evicted_) ARROW_RETURN_NOT_OK(writer->Delete(rows_.row(ref)->key()));
   for (RowSlot slot = 0; slot < refs_.size(); ++slot) {
     RowHeader* row = rows_.row(refs_[slot]);
     if (!touched_[slot].removed) {
@@ -162,6 +179,7 @@ void MemoryStore::CommitDone() {
   for (RowSlot slot = 0; slot < refs_.size(); ++slot) {
     if (touched_[slot].removed) rows_.FreeRow(refs_[slot]);
   }
+  for (const RowRef ref : evicted_) rows_.FreeRow(ref);
   EndBatch();
   ++version_;
   RewriteDeadChunks();
@@ -178,17 +196,13 @@ void MemoryStore::Abort() {
       continue;
     }
     RowHeader* row = rows_.row(refs_[slot]);
-    if (touched.has_image) {
-      // A row that grew lies elsewhere now, with more room: the old value always fits.
-      TIDEMILL_CHECK(touched.before_bytes <= row->value_capacity);
-      if (touched.before_bytes > 0) std::memcpy(row->value_data(), before_images_.data() + touched.before_offset, touched.before_bytes);
-      row->value_bytes = touched.before_bytes;
-    }
-    if (touched.removed) {
-      rows_.Attach(refs_[slot]);
-      due_.Link(refs_[slot]);
-    }
+    // A row that grew lies elsewhere now, with more room: the old value always fits.
+    TIDEMILL_CHECK(touched.before_bytes <= row->value_capacity);
+    if (touched.before_bytes > 0) std::memcpy(row->value_data(), before_images_.data() + touched.before_offset, touched.before_bytes);
+    row->value_bytes = touched.before_bytes;
+    if (touched.removed) Reattach(refs_[slot]);
   }
+  for (const RowRef ref : evicted_) Reattach(ref);
   if (!staged_.empty()) file_system_.Discard(staged_);
   EndBatch();
   rows_.arena().Recycle();
@@ -198,6 +212,7 @@ void MemoryStore::EndBatch() {
   if (++batch_ == RowHeader::kDead) batch_ = 1;
   refs_.clear();
   touched_.clear();
+  evicted_.clear();
   before_images_.clear();
   staged_.clear();
 }
@@ -220,7 +235,7 @@ void MemoryStore::RewriteDeadChunks() {
 StoreMetrics MemoryStore::metrics() const {
   return {.rows_total = rows_.size(),
           .memory_bytes = rows_.memory_bytes() + static_cast<int64_t>(before_images_.capacity() + touched_.capacity() * sizeof(TouchedRow) +
-                                                                      refs_.capacity() * sizeof(RowRef)),
+                                                                      (refs_.capacity() + evicted_.capacity()) * sizeof(RowRef)),
           .cache_hits = cache_hits_,
           .cache_misses = cache_misses_};
 }

@@ -44,13 +44,12 @@ class MemoryStore final : public StateStore {
   StoreMetrics metrics() const override;
 
  private:
-  /// A row that the batch has changed, and what it was at version N.
+  /// A row that the batch has read or changed, and what it was at version N.
   struct TouchedRow {
     uint32_t before_bytes = 0;
     uint64_t before_offset = 0;  // into before_images_
     bool existed = false;        // at version N
     bool removed = false;
-    bool has_image = false;  // an evicted row keeps its bytes until the commit and needs none
   };
   class Loader;
 
@@ -59,6 +58,7 @@ class MemoryStore final : public StateStore {
   /// A slot for a row that the batch had not touched.
   RowSlot NewSlot(RowRef ref, const TouchedRow& touched);
   void Detach(RowSlot slot);
+  void Reattach(RowRef ref);
   void EndBatch();
   void RewriteDeadChunks();
 
@@ -72,6 +72,7 @@ class MemoryStore final : public StateStore {
   uint32_t batch_ = 1;               // row headers name it, so no batch has to clear what an earlier one left in them
   std::vector<RowRef> refs_;         // by slot; apart from the rest, because every update of a value reads it
   std::vector<TouchedRow> touched_;  // by slot
+  std::vector<RowRef> evicted_;      // rows without a slot that fell due; their bytes stay as they were until the commit
   std::vector<uint8_t> before_images_;
   std::vector<fs::StagedFile> staged_;
   int64_t cache_hits_ = 0;

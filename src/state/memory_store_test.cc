@@ -153,6 +153,24 @@ TEST_F(MemoryStoreTest, EvictsWhatFallsDueAndNothingElse) {
   }
 }
 
+TEST_F(MemoryStoreTest, AKeyThatFellDueCanBeMadeAgainInTheSameBatch) {
+  options_.due_us = [](std::string_view key) -> std::optional<int64_t> { return std::stoll(TextOf(key)); };
+  auto store = Make();
+  Add(*store, "5", 1);
+  ASSERT_TRUE(Commit(folder_.file_system(), *store).ok());
+  const auto evict_and_make = [&] {
+    EXPECT_EQ(store->EvictDue(5, nullptr).ValueOrDie(), 1);
+    Add(*store, "5", 7);
+  };
+  evict_and_make();
+  store->Abort();
+  EXPECT_EQ(Content(*store), (std::map<std::string, int64_t>{{"5", 1}}));
+  evict_and_make();
+  ASSERT_TRUE(Commit(folder_.file_system(), *store).ok());
+  EXPECT_EQ(Delta(2), (std::vector<std::string>{"-5", "5=7"}));
+  EXPECT_EQ(store->EvictDue(5, nullptr).ValueOrDie(), 1);
+}
+
 /// Random batches against a plain map: commits, aborts, evictions, growing values, reloads; enough churn to rewrite chunks.
 TEST_F(MemoryStoreTest, AgreesWithAPlainMapUnderRandomBatches) {
   options_.value_schema.fields = {{"text", type::String()}};

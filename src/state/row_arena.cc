@@ -2,8 +2,10 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "base/check.h"
 
@@ -14,7 +16,7 @@ namespace {
 constexpr uint64_t kDeadBytesWorthIt = uint64_t{4} << 20;
 /// … from chunks at most half alive.
 constexpr uint64_t kLiveShare = 2;
-/// Empty chunks whose memory is kept for the next batch.
+/// Empty chunks whose memory is kept in any case.
 constexpr size_t kChunksKeptWarm = 2;
 
 }  // namespace
@@ -46,6 +48,7 @@ Status RowArena::OpenChunk(uint64_t bytes) {
     chunks_.resize(chunks_.size() + span);
     bases_.resize(chunks_.size(), nullptr);
   }
+  ++opened_;
   Chunk& chunk = chunks_[current_];
   // The first chunk of a store may stay nearly empty, and a query has hundreds of stores: it gets pages only as it fills.
   if (chunk.memory == nullptr) chunk.memory.reset(NewMemory(span * kChunkBytes, current_ > 0));
@@ -96,12 +99,23 @@ void RowArena::Recycle() {
     used_bytes_ -= chunk.used - chunk.begin;
     chunk.used = chunk.begin;
     const uint32_t span = chunk.span;
-    if (span > 1 || free_chunks_.size() >= kChunksKeptWarm) chunk.memory.reset();
+    if (span > 1) chunk.memory.reset();
     for (uint32_t part = 0; part < span; ++part) {
       chunks_[i + part].span = 1;
       chunks_[i + part].idle = true;
       free_chunks_.push_back(static_cast<uint32_t>(i + part));
     }
+  }
+  FreeIdleMemory();
+}
+
+void RowArena::FreeIdleMemory() {
+  size_t kept = 0;
+  const size_t limit = std::max(kChunksKeptWarm, std::exchange(opened_, 0));
+  // Those with memory come last, where OpenChunk() takes them first.
+  std::stable_partition(free_chunks_.begin(), free_chunks_.end(), [&](uint32_t i) { return chunks_[i].memory == nullptr; });
+  for (auto i = free_chunks_.rbegin(); i != free_chunks_.rend() && chunks_[*i].memory != nullptr; ++i) {
+    if (++kept > limit) chunks_[*i].memory.reset();
   }
 }
 

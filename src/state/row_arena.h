@@ -51,7 +51,8 @@ class RowArena {
   Result<RowRef> Allocate(uint32_t key_bytes, uint32_t value_bytes, uint32_t value_capacity);
   /// Declare the bytes of a row dead. They stay readable until the next Recycle().
   void Free(RowRef ref);
-  /// Give back chunks without a live row. Only between batches: nothing may point into them.
+  /// Take back chunks without a live row. Only between batches: nothing may point into them. As many as the batch began stay for the next one, because
+  /// memory that the kernel hands out again is cleared first; the rest is freed.
   void Recycle();
   /// A chunk that is mostly dead, as long as such chunks are worth the work; -1: none. The chunk being filled is never one.
   int64_t MostlyDeadChunk() const;
@@ -94,11 +95,13 @@ class RowArena {
   };
 
   Status OpenChunk(uint64_t bytes);
+  void FreeIdleMemory();
   static uint8_t* NewMemory(uint64_t bytes, bool huge_pages);
 
   std::vector<uint8_t*> bases_;
   std::vector<Chunk> chunks_;
   std::vector<uint32_t> free_chunks_;
+  size_t opened_ = 0;  // chunks begun since the last Recycle(): what the next batch will probably ask for
   int64_t current_ = -1;
   uint64_t used_bytes_ = 0;
   uint64_t live_bytes_ = 0;
