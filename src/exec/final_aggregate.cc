@@ -100,19 +100,20 @@ Status FinalAggregate::MergeDecoded(std::span<PartialChunk* const> chunks, state
   std::vector<uint32_t> numbers(slots_.size());
   for (size_t i = 0; i < slots_.size(); ++i) {
     number_of[slots_[i]] = numbers[i] = static_cast<uint32_t>(i);
-    ARROW_RETURN_NOT_OK(values_->Append(store.ValueView(slots_[i])));
-    ARROW_RETURN_NOT_OK(keys_->Append(store.Key(slots_[i])));
+    Collect(store.Key(slots_[i]), store.ValueView(slots_[i]));
   }
-  ARROW_ASSIGN_OR_RAISE(const auto held, values_->Finish());
-  ARROW_ASSIGN_OR_RAISE(const auto keys, keys_->Finish());
+  ARROW_ASSIGN_OR_RAISE(const auto held, values_->DecodeValid(collected_values_));
+  ARROW_ASSIGN_OR_RAISE(const auto keys, keys_->DecodeValid(collected_keys_));
+  ClearCollected();
   std::vector<std::pair<std::vector<ArrayPtr>, std::vector<uint32_t>>> partials;
   for (size_t c = 0; c < chunks.size(); ++c) {
     auto& [columns, ids] = partials.emplace_back();
+    std::vector<std::string_view> rows;
     for (int64_t i = 0; i < chunks[c]->buffers.size(); ++i) {
-      ARROW_RETURN_NOT_OK(buffers_->Append(chunks[c]->buffers.row(i)));
+      rows.push_back(chunks[c]->buffers.row(i));
       ids.push_back(number_of[slots_of_chunk[c][i]]);
     }
-    ARROW_ASSIGN_OR_RAISE(columns, buffers_->Finish());
+    ARROW_ASSIGN_OR_RAISE(columns, buffers_->DecodeValid(rows));
   }
   std::vector<ArrayPtr> merged;
   if (layout_.state_format == 1) merged = keys;
@@ -135,19 +136,23 @@ Status FinalAggregate::MergeDecoded(std::span<PartialChunk* const> chunks, state
   return Status::OK();
 }
 
-Status FinalAggregate::Collect(std::string_view key, std::string_view value) {
-  ARROW_RETURN_NOT_OK(keys_->Append(key));
-  ARROW_RETURN_NOT_OK(values_->Append(value));
-  ++collected_;
-  return Status::OK();
+// State rows were checked when they were read from files, and stay where they are until the batch ends.
+void FinalAggregate::Collect(std::string_view key, std::string_view value) {
+  collected_keys_.push_back(key);
+  collected_values_.push_back(value);
+}
+
+void FinalAggregate::ClearCollected() {
+  collected_keys_.clear();
+  collected_values_.clear();
 }
 
 Status FinalAggregate::EmitCollected(const EmitRows& emit) {
-  if (collected_ == 0) return Status::OK();
-  const int64_t rows = collected_;
-  collected_ = 0;
-  ARROW_ASSIGN_OR_RAISE(std::vector<ArrayPtr> columns, keys_->Finish());
-  ARROW_ASSIGN_OR_RAISE(const std::vector<ArrayPtr> values, values_->Finish());
+  if (collected_keys_.empty()) return Status::OK();
+  const auto rows = static_cast<int64_t>(collected_keys_.size());
+  ARROW_ASSIGN_OR_RAISE(std::vector<ArrayPtr> columns, keys_->DecodeValid(collected_keys_));
+  ARROW_ASSIGN_OR_RAISE(const std::vector<ArrayPtr> values, values_->DecodeValid(collected_values_));
+  ClearCollected();
   const std::span<const ArrayPtr> buffers = layout_.BufferColumns(values);
   size_t column = 0;
   for (const expr::AggregateFunction& function : layout_.functions) {
@@ -189,10 +194,10 @@ Status FinalAggregate::RunPartition(std::span<PartialChunk* const> chunks, state
   }
   metrics->rows_updated += static_cast<int64_t>(slots_.size());
 
-  const auto emit_when_full = [&]() { return collected_ >= kEmitRows ? EmitCollected(emit) : Status::OK(); };
+  const auto emit_when_full = [&]() { return static_cast<int64_t>(collected_keys_.size()) >= kEmitRows ? EmitCollected(emit) : Status::OK(); };
   if (mode_ == OutputMode::kUpdate) {
     for (const state::RowSlot slot : slots_) {
-      ARROW_RETURN_NOT_OK(Collect(store.Key(slot), store.ValueView(slot)));
+      Collect(store.Key(slot), store.ValueView(slot));
       ARROW_RETURN_NOT_OK(emit_when_full());
     }
     ARROW_RETURN_NOT_OK(EmitCollected(emit));
@@ -201,7 +206,7 @@ Status FinalAggregate::RunPartition(std::span<PartialChunk* const> chunks, state
 
   start = std::chrono::steady_clock::now();
   const auto collect = [&](std::string_view key, std::string_view value) {
-    ARROW_RETURN_NOT_OK(Collect(key, value));
+    Collect(key, value);
     return emit_when_full();
   };
   if (mode_ == OutputMode::kComplete) {

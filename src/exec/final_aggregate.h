@@ -45,7 +45,8 @@ class FinalAggregate {
   Status MergeDecoded(std::span<PartialChunk* const> chunks, state::StateStore& store);
   /// Slots touched in this partition, each once.
   void UniqueSlots();
-  Status Collect(std::string_view key, std::string_view value);
+  void Collect(std::string_view key, std::string_view value);
+  void ClearCollected();
   Status EmitCollected(const EmitRows& emit);
 
   const AggregateLayout& layout_;
@@ -55,7 +56,8 @@ class FinalAggregate {
   std::unique_ptr<row::RowDecoder> values_;
   std::unique_ptr<row::RowDecoder> buffers_;       // partial rows
   std::unique_ptr<row::RowEncoder> value_encoder_;
-  int64_t collected_ = 0;
+  std::vector<std::string_view> collected_keys_;  // views into the store
+  std::vector<std::string_view> collected_values_;
   std::vector<state::RowSlot> slots_;
   std::vector<const uint8_t*> sources_;
   std::vector<uint8_t*> targets_;

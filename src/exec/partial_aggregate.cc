@@ -87,8 +87,7 @@ Status PartialAggregate::Flush() {
   std::vector<Share> shares(partitions_);
   for (int64_t group = 0; group < groups; ++group) {
     if (!key_columns_.empty()) {
-      ARROW_ASSIGN_OR_RAISE(const int32_t hash, row::HashRow(layout_.keys, groups_.key(group)));
-      partition_of[group] = row::PartitionOf(hash, partitions_);
+      partition_of[group] = row::PartitionOf(row::HashRow(layout_.keys, groups_.key(group)), partitions_);
     }
     Share& share = shares[partition_of[group]];
     ++share.rows;

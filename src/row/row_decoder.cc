@@ -217,28 +217,41 @@ class ColumnDecoder final : public RowDecoder {
   }
 
   Result<std::vector<ArrayPtr>> Finish() override {
-    std::vector<const uint8_t*> rows(begins_.size());
-    // A row without columns has no bytes, and still is a row: never nullptr.
-    static constexpr uint8_t kEmptyRow = 0;
+    rows_.resize(begins_.size());
     const uint8_t* bytes = bytes_.empty() ? &kEmptyRow : bytes_.data();
-    for (size_t i = 0; i < rows.size(); ++i) rows[i] = bytes + begins_[i];
-    std::vector<ArrayPtr> arrays;
-    Cells cells;
-    for (int f = 0; f < schema_.size(); ++f) {
-      FieldCells(rows, schema_.size(), f, &cells);
-      ARROW_ASSIGN_OR_RAISE(ArrayPtr array, columns_.Decode(*schema_.fields[f].type, cells));
-      arrays.push_back(std::move(array));
-    }
+    for (size_t i = 0; i < rows_.size(); ++i) rows_[i] = bytes + begins_[i];
+    auto arrays = DecodeRows();
     bytes_.clear();
     begins_.clear();
     return arrays;
   }
 
+  Result<std::vector<ArrayPtr>> DecodeValid(std::span<const std::string_view> rows) override {
+    rows_.resize(rows.size());
+    for (size_t i = 0; i < rows.size(); ++i) rows_[i] = rows[i].empty() ? &kEmptyRow : reinterpret_cast<const uint8_t*>(rows[i].data());
+    return DecodeRows();
+  }
+
  private:
+  // A row without columns has no bytes, and still is a row: never nullptr.
+  static constexpr uint8_t kEmptyRow = 0;
+
+  Result<std::vector<ArrayPtr>> DecodeRows() const {
+    std::vector<ArrayPtr> arrays;
+    Cells cells;
+    for (int f = 0; f < schema_.size(); ++f) {
+      FieldCells(rows_, schema_.size(), f, &cells);
+      ARROW_ASSIGN_OR_RAISE(ArrayPtr array, columns_.Decode(*schema_.fields[f].type, cells));
+      arrays.push_back(std::move(array));
+    }
+    return arrays;
+  }
+
   const type::Schema schema_;
   const Columns columns_;
   std::vector<uint8_t> bytes_;
   std::vector<size_t> begins_;
+  std::vector<const uint8_t*> rows_;  // of the call at hand
 };
 
 }  // namespace

@@ -52,6 +52,8 @@ class RowDecoder {
   virtual Status Append(std::string_view row) = 0;
   /// The rows appended since the last Finish(), as columns.
   virtual Result<std::vector<std::shared_ptr<arrow::Array>>> Finish() = 0;
+  /// Rows that are known to be valid (encoded here, or checked when they were read) as columns, without a copy of them.
+  virtual Result<std::vector<std::shared_ptr<arrow::Array>>> DecodeValid(std::span<const std::string_view> rows) = 0;
 };
 
 /// Does `row` have the shape of `schema` (length, offsets inside, null bits)? Cheap; used on the first row read of a store.

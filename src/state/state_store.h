@@ -80,9 +80,9 @@ class StateStore {
   virtual Status Replace(RowSlot slot, std::string_view value) = 0;
   /// Remove a touched row (a row created in this batch leaves no trace).
   virtual Status Remove(RowSlot slot) = 0;
-  /// All live rows, in no order. `visit` must not touch rows.
+  /// All live rows, in no order. `visit` must not touch rows; what it is shown stays readable until the batch ends.
   virtual Status Scan(const std::function<Status(std::string_view key, std::string_view value)>& visit) = 0;
-  /// Remove the rows due at or before `watermark_us`, showing each to `visit` first (may be null). Returns how many.
+  /// Remove the rows due at or before `watermark_us`, showing each to `visit` first (may be null), as Scan() does. Returns how many.
   virtual Result<int64_t> EvictDue(int64_t watermark_us,
                                    const std::function<Status(std::string_view key, std::string_view value)>& visit) = 0;
 
