@@ -209,7 +209,19 @@ Status MicroBatchLoop::CheckPlan(const MicroBatch& batch) {
   return Status::OK();
 }
 
+// Nothing but the sink would learn from a batch without state and watermark: once the sink has it, it need not be read again.
+Result<bool> MicroBatchLoop::CanBeSkipped(int64_t batch_id) {
+  if (!parts_.plan.stateful_operators().empty() || parts_.plan.has_watermark()) return false;
+  const auto hold = maintenance_.HoldSink();
+  return parts_.sink.HasBatch(batch_id);
+}
+
 Status MicroBatchLoop::Compute(MicroBatch& batch) {
+  ARROW_ASSIGN_OR_RAISE(const bool skipped, CanBeSkipped(batch.id));
+  if (skipped) {
+    batch.output.emplace().metrics.source_rows.resize(parts_.sources.size());
+    return Status::OK();
+  }
   const exec::BatchInput input{.batch_id = batch.id,
                                .state_version = batch.id,
                                .batch_timestamp_ms = batch.timestamp_ms,

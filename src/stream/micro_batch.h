@@ -119,6 +119,7 @@ class MicroBatchLoop {
   Status LogOffsets(MicroBatch& batch);
   Status PlanPartitions(MicroBatch& batch);
   Status CheckPlan(const MicroBatch& batch);
+  Result<bool> CanBeSkipped(int64_t batch_id);
   Status Compute(MicroBatch& batch);
   Status Barrier(MicroBatch& batch);
   Status CommitSink(MicroBatch& batch);
