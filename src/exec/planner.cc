@@ -72,12 +72,28 @@ class Planner {
         return Walk(*node.children[0], std::move(above), below_watermark);
       }
       case PlanKind::kWatermark: return WalkWatermark(node, std::move(above), below_watermark);
+      case PlanKind::kUnion: return WalkUnion(node, above, below_watermark);
       case PlanKind::kAggregate: return WalkAggregate(node, std::move(above), below_watermark);
       case PlanKind::kRelation: return CloseWithScan(node, std::move(above));
       default:
         return UserError("TIDEMILL_UNSUPPORTED_OPERATOR", "This operator is not supported in a streaming query yet: {}",
                          node.ToString().substr(0, node.ToString().find('\n')));
     }
+  }
+
+  // What is above is done to each side by itself.
+  Status WalkUnion(const LogicalPlan& node, const PipelineSpec& above, bool below_watermark) {
+    for (const plan::PlanPtr& child : node.children) {
+      RowOperatorSpec rename;
+      rename.kind = RowOperatorKind::kProject;
+      rename.input = child->output;
+      rename.output = node.output;
+      rename.projections.push_back(child->output);
+      PipelineSpec side = above;
+      side.operators.push_back(std::move(rename));
+      ARROW_RETURN_NOT_OK(Walk(*child, std::move(side), below_watermark));
+    }
+    return Status::OK();
   }
 
   Status WalkWatermark(const LogicalPlan& node, PipelineSpec above, bool below_watermark) {
@@ -171,9 +187,9 @@ class Planner {
 
   int SourceOf(const LogicalPlan& relation) {
     for (size_t i = 0; i < relations_.size(); ++i) {
-      if (relations_[i] == relation.output) return static_cast<int>(i);
+      if (relations_[i] == relation.relation_id) return static_cast<int>(i);
     }
-    relations_.push_back(relation.output);
+    relations_.push_back(relation.relation_id);
     physical_.sources.push_back(relation.table);
     return static_cast<int>(relations_.size()) - 1;
   }
@@ -182,7 +198,7 @@ class Planner {
   PhysicalPlan physical_;
   std::vector<PipelineSpec> leaf_specs_;
   std::vector<PipelineSpec> after_specs_;
-  std::vector<std::vector<ExprPtr>> relations_;  // distinct streaming relations, told apart by their attributes
+  std::vector<int64_t> relations_;  // by source: LogicalPlan::relation_id
 };
 
 }  // namespace

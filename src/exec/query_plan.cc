@@ -48,6 +48,14 @@ struct TaskResult {
   std::vector<fs::StagedFile> state_files;
 };
 
+/// The partitions first, first + tasks, … of an aggregation, whose results are one partition of the sink.
+struct AggregateTask {
+  int first = 0;
+  int tasks = 1;
+  int partitions = 1;
+  int32_t sink_partition = 0;
+};
+
 class QueryPlanImpl final : public QueryPlan {
  public:
   QueryPlanImpl(PhysicalPlan physical, const Config& config, state::StateProvider& provider) : physical_(std::move(physical)), provider_(provider) {
@@ -115,12 +123,14 @@ class QueryPlanImpl final : public QueryPlan {
     // What each aggregation received, by partition; filled in from the sources towards the sink.
     std::vector<std::vector<std::vector<PartialChunk>>> exchanges(physical_.aggregates.size());
     for (auto& exchange : exchanges) exchange.resize(physical_.partitions);
+    int32_t sink_partitions = 0;  // numbers of the sink's partitions go on from one side of a union to the next
     for (const Leaf& leaf : physical_.leaves) {
       const auto& partitions = input.partitions[leaf.source];
       std::vector<TaskResult> results(partitions.size());
       const Status status = pool.ParallelFor(static_cast<int>(partitions.size()), stop, [&](int i) {
-        return RunScan(leaf, input, *sources[leaf.source], *partitions[i], i, sink, stop, &results[i]);
+        return RunScan(leaf, input, *sources[leaf.source], *partitions[i], sink_partitions + i, sink, stop, &results[i]);
       });
+      if (leaf.pipeline->spec().to_sink) sink_partitions += static_cast<int32_t>(partitions.size());
       Gather(leaf.pipeline->spec(), &results, &exchanges, output);
       for (const TaskResult& result : results) output->metrics.source_rows[leaf.source] += result.source_rows;
       ARROW_RETURN_NOT_OK(status);
@@ -132,8 +142,9 @@ class QueryPlanImpl final : public QueryPlan {
       const int tasks = std::min(partitions, pool.threads());
       std::vector<TaskResult> results(tasks);
       const Status status = pool.ParallelFor(tasks, stop, [&](int task) {
-        return RunAggregate(aggregate, input, exchanges[number], task, tasks, partitions, sink, stop, &results[task]);
+        return RunAggregate(aggregate, input, exchanges[number], {task, tasks, partitions, sink_partitions + task}, sink, stop, &results[task]);
       });
+      if (aggregate.after->spec().to_sink) sink_partitions += tasks;
       Gather(aggregate.after->spec(), &results, &exchanges, output);
       OperatorMetrics& metrics = output->metrics.operators[number];
       metrics.name = kAggregationName;
@@ -171,13 +182,13 @@ class QueryPlanImpl final : public QueryPlan {
     return Close(*leaf.pipeline, std::move(pipeline), result);
   }
 
-  Status RunAggregate(const StatefulAggregate& aggregate, const BatchInput& input, std::vector<std::vector<PartialChunk>>& exchange, int task, int tasks,
-                      int partitions, connector::Sink& sink, std::stop_token stop, TaskResult* result) {
+  Status RunAggregate(const StatefulAggregate& aggregate, const BatchInput& input, std::vector<std::vector<PartialChunk>>& exchange,
+                      const AggregateTask& task, connector::Sink& sink, std::stop_token stop, TaskResult* result) {
     ARROW_ASSIGN_OR_RAISE(auto pipeline, aggregate.after->Take(input.batch_timestamp_ms));
-    if (aggregate.after->spec().to_sink) pipeline->OpenSink(&sink, input.batch_id, task);
+    if (aggregate.after->spec().to_sink) pipeline->OpenSink(&sink, input.batch_id, task.sink_partition);
     ARROW_ASSIGN_OR_RAISE(auto merger, FinalAggregate::Make(*aggregate.layout, physical_.mode, ArrowSchemaOf(aggregate.output)));
     const EmitRows emit = [&](const std::shared_ptr<arrow::RecordBatch>& batch) { return pipeline->Push(batch); };
-    for (int partition = task; partition < partitions; partition += tasks) {
+    for (int partition = task.first; partition < task.partitions; partition += task.tasks) {
       if (stop.stop_requested()) return Status::Cancelled("the query was stopped");
       const Status status = RunPartition(aggregate, input, exchange[partition], partition, *merger, emit, result);
       if (!status.ok()) return WithContext(status, fmt::format("operator {}, partition {}", aggregate.operator_id, partition));

@@ -133,6 +133,8 @@ TypePtr CommonType(const TypePtr& a, const TypePtr& b, bool ansi) {
   return nullptr;
 }
 
+TypePtr WiderType(const TypePtr& a, const TypePtr& b, bool ansi) { return CommonType(a, b, ansi); }
+
 TypePtr ComparisonType(const TypePtr& a, const TypePtr& b, bool ansi) {
   if (!ansi && (a->kind() == Kind::kString) != (b->kind() == Kind::kString)) {
     const TypePtr& other = a->kind() == Kind::kString ? b : a;

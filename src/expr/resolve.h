@@ -19,6 +19,8 @@ namespace tidemill::expr {
 Result<ExprPtr> ResolveCall(const Expression& call, std::vector<ExprPtr> children, const EvalContext& context);
 /// Resolve a cast; DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION and kin when Spark has none. Equal types: the child itself.
 Result<ExprPtr> ResolveCast(ExprPtr child, const type::TypePtr& to, bool try_cast, const EvalContext& context, Origin origin = {});
+/// The type that columns of a set operation have in common; null when there is none.
+type::TypePtr WiderType(const type::TypePtr& a, const type::TypePtr& b, bool ansi);
 bool IsAggregate(const Expression& call);
 /// Known scalar and aggregate function names, for hints and for the generated support table.
 std::vector<std::string> FunctionNames();

@@ -152,6 +152,7 @@ PlanPtr Relation(std::shared_ptr<const TableDescription> table, bool streaming) 
   }
   node->is_streaming = streaming;
   node->table = std::move(table);
+  node->relation_id = expr::NewExprId();
   return node;
 }
 

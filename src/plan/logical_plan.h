@@ -66,6 +66,7 @@ class LogicalPlan {
   Options options;
   std::optional<std::string> source_name;
   std::shared_ptr<const TableDescription> table;
+  int64_t relation_id = 0;  ///< kRelation: tells two reads of one table apart, also when no column of them is left
   std::vector<expr::ExprPtr> expressions;
   expr::ExprPtr condition;
   bool having = false;  ///< kFilter: a HAVING, which may name aggregates and columns of the Aggregate below

@@ -32,8 +32,6 @@ Status CheckSupported(const LogicalPlan& plan) {
       return Unsupported("OFFSET", plan.origin);
     case PlanKind::kSample:
       return Unsupported("TABLESAMPLE", plan.origin);
-    case PlanKind::kUnion:
-      return Unsupported("UNION", plan.origin);
     case PlanKind::kExcept:
       return Unsupported("EXCEPT", plan.origin);
     case PlanKind::kIntersect:

@@ -131,9 +131,25 @@ TEST(OptimizerTest, KeepsWhatMayFailBehindEarlierConditions) {
   EXPECT_LT(fails, guards) << text;  // the tree is printed from the top: the guard stands below
 }
 
+TEST(OptimizerTest, BothSidesOfAUnionAreFilteredPrunedAndWidened) {
+  EXPECT_EQ(Optimized("SELECT x FROM (SELECT k, v AS x, ts FROM sv UNION ALL SELECT k, v + 1L, ts FROM sv) WHERE x > 2"),
+            "Union\n"
+            ":- Project [CAST(v#1 AS BIGINT) AS x#2]\n"
+            ":  +- Filter (CAST(v#1 AS BIGINT) > 2)\n"
+            ":     +- StreamingRelation sv, json, [v#1]\n"
+            "+- Project [(cast(v#3 as bigint) + 1) AS (v + 1)#4]\n"
+            "   +- Filter ((cast(v#3 as bigint) + 1) > 2)\n"
+            "      +- StreamingRelation sv, json, [v#3]\n");
+  EXPECT_EQ(Optimized("SELECT count(*) AS c FROM (SELECT k FROM sv UNION ALL SELECT k FROM sv)"),
+            "Project [count(1)#1 AS c#2]\n"
+            "+- Aggregate [], [count(1)#1 := *]\n"
+            "   +- Union\n"
+            "      :- StreamingRelation sv, json, []\n"
+            "      +- StreamingRelation sv, json, []\n");
+}
+
 TEST(OptimizerTest, RefusesOperatorsThatDoNotRunYet) {
-  for (const char* text : {"SELECT k FROM sv LIMIT 1", "SELECT k FROM sv UNION ALL SELECT k FROM r",
-                           "SELECT a.k FROM sv AS a JOIN r ON a.k = r.k", "SELECT k FROM e"}) {
+  for (const char* text : {"SELECT k FROM sv LIMIT 1", "SELECT a.k FROM sv AS a JOIN r ON a.k = r.k", "SELECT k FROM e"}) {
     Result<PlanPtr> plan = OptimizeText(text);
     ASSERT_FALSE(plan.ok()) << text;
     EXPECT_EQ(ErrorDetail::Of(plan.status())->condition, "TIDEMILL_UNSUPPORTED_OPERATOR") << plan.status();

@@ -1,5 +1,6 @@
 // Columns nobody reads are dropped as deep as possible: the fewer a relation delivers, the less is parsed.
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -88,6 +89,26 @@ PlanPtr PruneAggregate(const LogicalPlan& node, const Ids& wanted) {
   return aggregate;
 }
 
+// Columns of a union go by position, so each side has to deliver exactly those that are left.
+PlanPtr PruneUnion(const LogicalPlan& node, const Ids& wanted) {
+  std::vector<size_t> kept;
+  for (size_t i = 0; i < node.output.size(); ++i) {
+    if (wanted.count(node.output[i]->id) > 0) kept.push_back(i);
+  }
+  auto pruned = std::make_shared<LogicalPlan>(node);
+  pruned->output.clear();
+  for (const size_t i : kept) pruned->output.push_back(node.output[i]);
+  for (PlanPtr& child : pruned->children) {
+    std::vector<ExprPtr> columns;
+    for (const size_t i : kept) columns.push_back(child->output[i]);
+    PlanPtr side = Prune(child, IdsOf(columns));
+    const bool exact = std::equal(side->output.begin(), side->output.end(), columns.begin(), columns.end(),
+                                  [](const ExprPtr& a, const ExprPtr& b) { return a->id == b->id; });
+    child = exact ? std::move(side) : MakeProject(std::move(side), std::move(columns));
+  }
+  return pruned;
+}
+
 PlanPtr Prune(const PlanPtr& plan, const Ids& wanted) {
   switch (plan->kind) {
     case PlanKind::kRelation: {
@@ -105,6 +126,8 @@ PlanPtr Prune(const PlanPtr& plan, const Ids& wanted) {
       return PruneExpand(*plan, wanted);
     case PlanKind::kAggregate:
       return PruneAggregate(*plan, wanted);
+    case PlanKind::kUnion:
+      return PruneUnion(*plan, wanted);
     default:
       return plan;
   }

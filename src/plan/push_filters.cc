@@ -98,6 +98,18 @@ PlanPtr PushBelowAggregate(const LogicalPlan& aggregate, const std::vector<ExprP
   });
 }
 
+PlanPtr PushBelowUnion(const LogicalPlan& node, const std::vector<ExprPtr>& conjuncts) {
+  auto pushed = std::make_shared<LogicalPlan>(node);
+  for (PlanPtr& child : pushed->children) {
+    Substitution columns;
+    for (size_t i = 0; i < node.output.size(); ++i) columns[node.output[i]->id] = child->output[i];
+    std::vector<ExprPtr> below;
+    for (const ExprPtr& conjunct : conjuncts) below.push_back(Substitute(conjunct, columns));
+    child = Push(child, below);
+  }
+  return pushed;
+}
+
 PlanPtr Push(const PlanPtr& plan, const std::vector<ExprPtr>& conjuncts) {
   switch (plan->kind) {
     case PlanKind::kFilter:
@@ -106,6 +118,8 @@ PlanPtr Push(const PlanPtr& plan, const std::vector<ExprPtr>& conjuncts) {
       return PushBelowProject(*plan, conjuncts);
     case PlanKind::kAggregate:
       return PushBelowAggregate(*plan, conjuncts);
+    case PlanKind::kUnion:
+      return PushBelowUnion(*plan, conjuncts);
     case PlanKind::kWatermark:
       return PushSome(*plan, conjuncts, {}, [&](const ExprPtr& conjunct) { return References({conjunct}).count(plan->column->id) == 0; });
     case PlanKind::kExpand:

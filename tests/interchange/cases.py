@@ -21,6 +21,8 @@ KEYS = [[{"k": "k0"}, {"k": "new"}], [{"k": "k3"}, {"k": "new"}, {"k": None}]]
 COUNTED = ("k string", "SELECT k, count(*) AS count FROM STREAM input GROUP BY k", "update", KEYS)
 TUMBLING = (EVENTS, "SELECT window, k, count(*) AS n, sum(v) AS s FROM STREAM input WATERMARK ts DELAY OF INTERVAL 5 SECONDS "
             "GROUP BY window(ts, '10 seconds'), k", "append", LATER)
+UNITED = ("k string, v int", "SELECT k, count(*) AS count FROM (SELECT * FROM STREAM one UNION ALL SELECT * FROM STREAM two "
+          "UNION ALL SELECT * FROM STREAM three) GROUP BY k", "update", [[{"k": "a", "v": 7}, {"k": "new", "v": -1}], [{"k": "b", "v": 3}, {"k": "new", "v": 2}]])
 BASIC = [[{"k": "apple", "v": 7}, {"k": "new", "v": -1}, {"k": None, "v": None}], [{"k": "pear", "v": 3}, {"k": "new", "v": 2}]]
 DECIMALS = [[{"d": "1.23", "e": "0.00001"}, {"d": "5.00", "e": "7"}], [{"d": None, "e": "0"}, {"d": "1.23", "e": "12345678901234567890.12345"}]]
 NARROW = [[{"k": "x", "a": "0.01", "c": "1.00", "e": "3.3"}, {"k": "w", "a": None, "c": "2.50", "e": None}],
@@ -49,6 +51,7 @@ CASES = {
                       [[{"k": "long", "t": "y" * 100000}, {"k": "empty", "t": "a"}], [{"k": "mixed", "t": "z"}, {"k": "long", "t": "x"}]]),
     "codec_lzf": Case(*COUNTED), "codec_snappy": Case(*COUNTED), "codec_zstd": Case(*COUNTED), "maintained": Case(*COUNTED),
     "killed_after": Case(*COUNTED), "killed_before": Case(*COUNTED), "killed_mid": Case(*COUNTED),
+    "union_three": Case(*UNITED, folder="one"), "offset_log2": Case(*UNITED, folder="one"),
     "window_tumbling": Case(*TUMBLING), "row_checksum": Case(*TUMBLING),
     "window_sliding": Case(EVENTS, "SELECT window, count(*) AS n FROM STREAM input WATERMARK ts DELAY OF INTERVAL 5 SECONDS "
                            "GROUP BY window(ts, '10 seconds', '5 seconds')", "update", LATER),
