@@ -69,6 +69,11 @@ std::optional<int64_t> ParseWithUnit(std::string_view text, std::span<const Unit
 }  // namespace
 
 std::optional<int64_t> ParseDurationMs(std::string_view text) {
+  static constexpr Unit kMicroseconds[] = {{"us", 1}};
+  if (Trim(text).ends_with("us")) {
+    const auto micros = ParseWithUnit(text, kMicroseconds);
+    return micros ? std::optional<int64_t>(*micros / 1000) : std::nullopt;
+  }
   static constexpr Unit kUnits[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"min", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
   return ParseWithUnit(text, kUnits);
 }

@@ -251,7 +251,8 @@ Status CaseRun::StartQuery(plan::PlanPtr analyzed, const Json& spec) {
   if (settings_["outputMode"].is_string()) {
     ARROW_ASSIGN_OR_RAISE(options.output_mode, plan::ParseOutputMode(settings_["outputMode"].get<std::string>()));
   }
-  ARROW_ASSIGN_OR_RAISE(options.trigger, MakeTrigger(settings_["trigger"]));
+  ARROW_ASSIGN_OR_RAISE(trigger_, MakeTrigger(settings_["trigger"]));
+  options.trigger = trigger_;
   options.sink_options = Options(settings_["options"].is_null() ? Json::object() : settings_["options"], work_);
   options.base_directory = work_;
   options.config = config_;
@@ -298,8 +299,14 @@ Status CaseRun::Add(const Json& views, const Json& action) {
     if (utimensat(AT_FDCWD, hidden.c_str(), times, 0) != 0) return Status::IOError("cannot set the time of ", hidden);
     ready.emplace_back(hidden, path);
   }
-  for (const auto& [hidden, path] : ready) std::filesystem::rename(hidden, path);
+  engine_.clock.WhileWaiting([this] { return WaitsForInput(); }, [&] {
+    for (const auto& [hidden, path] : ready) std::filesystem::rename(hidden, path);
+  });
   return Status::OK();
+}
+
+bool CaseRun::WaitsForInput() const {
+  return query_ != nullptr && query_->is_active() && trigger_.kind == stream::TriggerKind::kProcessingTime;
 }
 
 Status CaseRun::Remove(const std::string& pattern) {

@@ -11,7 +11,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/clock.h"
 #include "base/config.h"
 #include "base/thread_pool.h"
 #include "connector/registry.h"
@@ -19,6 +18,7 @@
 #include "plan/analyzer.h"
 #include "query/catalog.h"
 #include "stream/streaming_query.h"
+#include "gated_clock.h"
 #include "recording_sink.h"
 #include "values.h"
 
@@ -27,7 +27,7 @@ namespace tidemill::semantics {
 /// What all cases share.
 struct Engine {
   fs::FileSystem& file_system;
-  Clock& clock;
+  GatedClock& clock;
   ThreadPool& pool;
 };
 
@@ -44,6 +44,7 @@ class CaseRun {
   Status Perform(const Json& action);
   Status StartRun(const Json& spec);
   Status Add(const Json& views, const Json& action);
+  bool WaitsForInput() const;
   Status Remove(const std::string& pattern);
   Status Await(const Json& limit);
   Status WaitForBatch(int64_t batch_id);
@@ -84,6 +85,7 @@ class CaseRun {
   connector::Registry registry_;
   std::shared_ptr<Recording> recording_;
   std::unique_ptr<stream::StreamingQuery> query_;
+  stream::Trigger trigger_;  // of the query
   std::string waits_for_;  // what the engine said it cannot do yet
 };
 

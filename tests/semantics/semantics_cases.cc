@@ -173,7 +173,7 @@ int Main(int argc, char** argv) {
   log::SetLevel(log::Level::kOff);
   const auto calls = fs::MakePosixCalls();
   const auto file_system = fs::MakeLocalFileSystem(*calls, {.sync = false});
-  SystemClock clock;
+  GatedClock clock;
   ThreadPool pool(2);
   const auto waiting = ReadWaiting(arguments.waiting);
   Tally tally;

@@ -1,6 +1,8 @@
 #include "connector/file/file_source.h"
 
 #include <algorithm>
+#include <deque>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <unordered_map>
@@ -113,12 +115,14 @@ class JsonFileSource final : public Source {
     ARROW_ASSIGN_OR_RAISE(std::vector<ListedFile> chosen, ChooseNewFiles(ignore_limits));
     if (!chosen.empty()) {
       ++current_;
-      std::vector<LogFile>& entry = entries_[current_];
+      std::vector<LogFile> entry;
       for (const ListedFile& file : chosen) {
         seen_.Add(file.path, file.modified_ms);
         entry.push_back({file.path, file.modified_ms});
         sizes_[file.path] = file.size_bytes;
       }
+      const std::lock_guard lock(mutex_);
+      entries_[current_] = std::move(entry);
       seen_.Purge();
     }
     return current_ < 0 ? std::nullopt : std::optional(PrintOffset(current_));
@@ -126,15 +130,16 @@ class JsonFileSource final : public Source {
 
   Status PrepareForAvailableNow() override {
     ARROW_RETURN_NOT_OK(EnsureOpen());
-    ARROW_ASSIGN_OR_RAISE(frozen_, List());
+    backlog_.clear();
+    ARROW_RETURN_NOT_OK(FillBacklog());
+    frozen_ = true;
     return Status::OK();
   }
 
   Status LogUpTo(const Offset& end) override {
     ARROW_ASSIGN_OR_RAISE(const int64_t last, ParseOffset(end));
     for (int64_t entry = logged_ + 1; entry <= last; ++entry) {
-      std::vector<std::string> lines;
-      for (const LogFile& file : entries_.at(entry)) lines.push_back(PrintLine(file, entry));
+      const std::vector<std::string> lines = LinesOf(entry);
       ARROW_ASSIGN_OR_RAISE(const bool added, log_.Add(entry, lines));
       if (!added) {
         return ExternalError("CONCURRENT_STREAM_LOG_UPDATE", "Concurrent update to the log. Multiple streaming jobs detected for {}: another query has written entry {} of {}.",
@@ -170,14 +175,11 @@ class JsonFileSource final : public Source {
 
   Status Commit(const Offset& end) override {
     ARROW_ASSIGN_OR_RAISE(const int64_t last, ParseOffset(end));
-    for (auto entry = entries_.begin(); entry != entries_.end() && entry->first <= last;) {
-      for (const LogFile& file : entry->second) {
-        sizes_.erase(file.path);
-        if (options_.clean_source != CleanSource::kDelete) continue;
-        const Status removed = file_system_.Remove(file.path);  // best effort, as in Spark
-        if (!removed.ok()) log::Warning("cleanSource could not delete {}: {}", file.path, removed.message());
-      }
-      entry = entries_.erase(entry);
+    for (const LogFile& file : TakeEntriesUpTo(last)) {
+      sizes_.erase(file.path);
+      if (options_.clean_source != CleanSource::kDelete) continue;
+      const Status removed = file_system_.Remove(file.path);  // best effort, as in Spark
+      if (!removed.ok()) log::Warning("cleanSource could not delete {}: {}", file.path, removed.message());
     }
     return log_.DeleteExpired(last);
   }
@@ -190,6 +192,22 @@ class JsonFileSource final : public Source {
     options.deletion = config.GetBool(conf::kFileSourceLogDeletion);
     options.min_batches_to_retain = static_cast<int>(config.GetInt(conf::kMinBatchesToRetain));
     return options;
+  }
+
+  std::vector<std::string> LinesOf(int64_t entry) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> lines;
+    for (const LogFile& file : entries_.at(entry)) lines.push_back(PrintLine(file, entry));
+    return lines;
+  }
+
+  std::vector<LogFile> TakeEntriesUpTo(int64_t last) {
+    const std::lock_guard lock(mutex_);
+    std::vector<LogFile> files;
+    const auto end = entries_.upper_bound(last);
+    for (auto entry = entries_.begin(); entry != end; ++entry) files.insert(files.end(), entry->second.begin(), entry->second.end());
+    entries_.erase(entries_.begin(), end);
+    return files;
   }
 
   /// Read options and log, once, in the query's own thread.
@@ -228,58 +246,55 @@ class JsonFileSource final : public Source {
     return ListFiles(file_system_, clock_, {path_, options_.path_glob_filter, options_.recursive_file_lookup});
   }
 
-  /// New files within the limits, in the order they are to be read.
-  Result<std::vector<ListedFile>> ChooseNewFiles(bool ignore_limits) {
-    std::vector<ListedFile> listed;
-    if (!unread_.empty()) {
-      listed = std::move(unread_);
-      unread_.clear();
-    } else if (frozen_) {
-      listed = *frozen_;
-    } else {
-      ARROW_ASSIGN_OR_RAISE(listed, List());
-    }
-    std::vector<ListedFile> fresh;
+  /// Put every new file into the backlog, in the order they are to be read.
+  Status FillBacklog() {
+    ARROW_ASSIGN_OR_RAISE(std::vector<ListedFile> listed, List());
+    if (options_.latest_first) std::reverse(listed.begin(), listed.end());
     std::set<std::string> names;  // two new files of one name are one, where names alone count
     for (ListedFile& file : listed) {
       if (!seen_.IsNew(file)) continue;
       if (options_.file_name_only && !names.insert(fs::BaseName(file.path)).second) continue;
-      fresh.push_back(std::move(file));
+      backlog_.push_back(std::move(file));
     }
-    if (options_.latest_first) std::reverse(fresh.begin(), fresh.end());
-    const size_t taken = ignore_limits ? fresh.size() : CountWithinLimits(fresh);
-    if (frozen_ && taken == fresh.size()) frozen_->clear();  // all of it is taken
-    KeepUnread(fresh, taken);
-    fresh.resize(taken);
-    return fresh;
+    return Status::OK();
   }
 
-  size_t CountWithinLimits(const std::vector<ListedFile>& files) const {
-    if (options_.max_files_per_trigger) return std::min(files.size(), static_cast<size_t>(*options_.max_files_per_trigger));
-    if (!options_.max_bytes_per_trigger) return files.size();
+  /// New files within the limits.
+  Result<std::vector<ListedFile>> ChooseNewFiles(bool ignore_limits) {
+    if (backlog_.empty() && !frozen_) ARROW_RETURN_NOT_OK(FillBacklog());
+    std::vector<ListedFile> chosen;
     int64_t bytes = 0;
-    size_t count = 0;
-    for (; count < files.size(); ++count) {
-      bytes += files[count].size_bytes;
-      if (count > 0 && bytes > *options_.max_bytes_per_trigger) break;  // one file at least
+    for (; !backlog_.empty(); backlog_.pop_front()) {
+      ListedFile& next = backlog_.front();
+      if (!seen_.IsNew(next)) continue;  // it has become too old since it was listed
+      if (!ignore_limits && !IsWithinLimits(chosen.size(), bytes + next.size_bytes)) break;
+      bytes += next.size_bytes;
+      chosen.push_back(std::move(next));
     }
-    return count;
+    if (!frozen_) TrimBacklog();
+    return chosen;
+  }
+
+  /// May a file that makes it `bytes` in all be read after `count` others? One file at least is.
+  bool IsWithinLimits(size_t count, int64_t bytes) const {
+    if (options_.max_files_per_trigger) return count < static_cast<size_t>(*options_.max_files_per_trigger);
+    if (options_.max_bytes_per_trigger) return count == 0 || bytes <= *options_.max_bytes_per_trigger;
+    return true;
   }
 
   /// Files that were listed but not taken are used up before the folder is listed again, unless only a few are left.
-  void KeepUnread(const std::vector<ListedFile>& fresh, size_t taken) {
-    if (options_.latest_first || taken == fresh.size() || options_.max_cached_files == 0) return;
-    const size_t left = std::min(fresh.size() - taken, static_cast<size_t>(options_.max_cached_files));
+  void TrimBacklog() {
+    if (options_.latest_first) return backlog_.clear();
+    if (backlog_.size() > static_cast<size_t>(options_.max_cached_files)) backlog_.resize(static_cast<size_t>(options_.max_cached_files));
     double share = 0;
     if (options_.max_files_per_trigger) {
-      share = static_cast<double>(left) / static_cast<double>(*options_.max_files_per_trigger);
+      share = static_cast<double>(backlog_.size()) / static_cast<double>(*options_.max_files_per_trigger);
     } else if (options_.max_bytes_per_trigger) {
       int64_t bytes = 0;
-      for (size_t i = taken; i < taken + left; ++i) bytes += fresh[i].size_bytes;
+      for (const ListedFile& file : backlog_) bytes += file.size_bytes;
       share = static_cast<double>(bytes) / static_cast<double>(*options_.max_bytes_per_trigger);
     }
-    if (share < options_.discard_cached_input_ratio) return;
-    unread_.assign(fresh.begin() + static_cast<std::ptrdiff_t>(taken), fresh.begin() + static_cast<std::ptrdiff_t>(taken + left));
+    if (share < options_.discard_cached_input_ratio) backlog_.clear();
   }
 
   Result<std::vector<LogFile>> FilesBetween(const std::optional<Offset>& start, const Offset& end) {
@@ -291,14 +306,21 @@ class JsonFileSource final : public Source {
     ARROW_ASSIGN_OR_RAISE(const int64_t last, ParseOffset(end));
     std::vector<LogFile> files;
     for (int64_t entry = first; entry <= last; ++entry) {
-      auto known = entries_.find(entry);
-      if (known == entries_.end()) {
-        ARROW_ASSIGN_OR_RAISE(std::vector<LogFile> read, ReadEntry(entry));
-        known = entries_.emplace(entry, std::move(read)).first;
-      }
-      files.insert(files.end(), known->second.begin(), known->second.end());
+      ARROW_ASSIGN_OR_RAISE(const std::vector<LogFile> part, FilesOf(entry));
+      files.insert(files.end(), part.begin(), part.end());
     }
     return files;
+  }
+
+  /// From memory, or, when an earlier process chose them, from the log.
+  Result<std::vector<LogFile>> FilesOf(int64_t entry) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = entries_.find(entry); known != entries_.end()) return known->second;
+    }
+    ARROW_ASSIGN_OR_RAISE(std::vector<LogFile> files, ReadEntry(entry));
+    const std::lock_guard lock(mutex_);
+    return entries_.emplace(entry, std::move(files)).first->second;
   }
 
   Result<std::vector<LogFile>> ReadEntry(int64_t entry) {
@@ -369,12 +391,13 @@ class JsonFileSource final : public Source {
   FileSourceOptions options_;
   bool open_ = false;
   int64_t current_ = -1;  // newest entry that was chosen
-  int64_t logged_ = -1;   // newest entry on disk
-  std::map<int64_t, std::vector<LogFile>> entries_;  // chosen or read, until committed
+  int64_t logged_ = -1;   // newest entry on disk; after EnsureOpen() the log thread's
+  std::mutex mutex_;
+  std::map<int64_t, std::vector<LogFile>> entries_;  // chosen or read, until committed; guarded by mutex_, as the log thread reads them
   std::unordered_map<std::string, int64_t> sizes_;
   SeenFiles seen_;
-  std::vector<ListedFile> unread_;
-  std::optional<std::vector<ListedFile>> frozen_;  // AvailableNow: what was there at the start
+  std::deque<ListedFile> backlog_;  // listed and not taken yet, in the order they are to be read
+  bool frozen_ = false;             // AvailableNow: the backlog is all that there is to read
 };
 
 }  // namespace
@@ -382,7 +405,7 @@ class JsonFileSource final : public Source {
 Result<std::unique_ptr<Source>> MakeJsonFileSource(const SourceContext& context) {
   const auto path_text = context.options.find("path");
   if (path_text == context.options.end() || path_text->second.empty()) {
-    return UserError("TIDEMILL_MISSING_OPTION", "The file source needs the option 'path': a folder, or a glob that names files.");
+    return UserError("_LEGACY_ERROR_TEMP_2047", "'path' is not specified: the file source needs this option, a folder or a glob that names files.");
   }
   if (context.schema.size() == 0) {
     return UserError("_LEGACY_ERROR_TEMP_2048",
@@ -391,8 +414,9 @@ Result<std::unique_ptr<Source>> MakeJsonFileSource(const SourceContext& context)
   ARROW_ASSIGN_OR_RAISE(std::string path, fs::LocalPath(path_text->second, context.base_directory));
   ARROW_ASSIGN_OR_RAISE(const bool exists, SourcePathExists(context.file_system, {path, std::nullopt, false}));
   if (!exists) {
-    return UserError("PATH_NOT_FOUND", "Path does not exist: file:{}. Create the folder before the query starts, or correct the option 'path'.", path)
-        .Param("path", "file:" + path + (path_text->second.ends_with('/') ? "/" : ""))
+    return UserError("PATH_NOT_FOUND", "Path does not exist: {}. Create the folder {} before the query starts, or correct the option 'path'.",
+                     path_text->second, path)
+        .Param("path", path_text->second)
         .Path(path);
   }
   ARROW_ASSIGN_OR_RAISE(JsonOptions json, JsonOptions::Make(context.options, context.config));

@@ -4,8 +4,6 @@
 #include <cctype>
 #include <charconv>
 
-#include "expr/resolve.h"
-
 namespace tidemill::connector {
 
 namespace {
@@ -44,6 +42,20 @@ Status ReadBool(const Options& options, const std::string& name, bool* value) {
   const std::string lower = Lower(*text);
   if (lower != "true" && lower != "false") return UserError("", "Invalid value '{}' for option '{}', must be 'true' or 'false'", *text, name);
   *value = lower == "true";
+  return Status::OK();
+}
+
+Status ReadAge(const Options& options, FileSourceOptions* result) {
+  const std::string* text = Find(options, "maxfileage");
+  if (text == nullptr) return Status::OK();
+  const auto age = ParseDurationMs(*text);
+  if (!age || *age < 0) {
+    return UserError("",
+                     "Invalid value '{}' for option 'maxFileAge'. Time must be specified as seconds (s), milliseconds (ms), microseconds (us), minutes (m or min), "
+                     "hour (h), or day (d). E.g. 50s, 100ms, or 250us.",
+                     *text);
+  }
+  result->max_file_age_ms = *age;
   return Status::OK();
 }
 
@@ -99,19 +111,7 @@ Result<FileSourceOptions> FileSourceOptions::Make(const Options& options, const 
   result.ignore_corrupt_files = config.GetBool(conf::kIgnoreCorruptFiles);
   ARROW_RETURN_NOT_OK(ReadBool(options, "ignoreMissingFiles", &result.ignore_missing_files));
   ARROW_RETURN_NOT_OK(ReadBool(options, "ignoreCorruptFiles", &result.ignore_corrupt_files));
-  if (const std::string* age = Find(options, "maxfileage")) {
-    const std::string with_unit = age->size() > 1 && age->back() == 'd' ? age->substr(0, age->size() - 1) + " days"
-                                : age->size() > 1 && age->back() == 'h' ? age->substr(0, age->size() - 1) + " hours"
-                                                                        : *age;
-    const auto micros = expr::ParseIntervalMicros(with_unit, nullptr);
-    if (micros.ok()) {
-      result.max_file_age_ms = *micros / 1000;
-    } else {
-      // Spark's short forms: 10s, 5m, 100ms, a bare number of milliseconds.
-      ARROW_ASSIGN_OR_RAISE(const Config parsed, config.With(conf::kPollingDelay, *age));
-      result.max_file_age_ms = parsed.GetDurationMs(conf::kPollingDelay);
-    }
-  }
+  ARROW_RETURN_NOT_OK(ReadAge(options, &result));
   // With a limit, newest first would never come to the older files if they aged meanwhile.
   if (result.latest_first && (result.max_files_per_trigger || result.max_bytes_per_trigger)) result.max_file_age_ms = INT64_MAX / 2;
   if (const std::string* glob = Find(options, "pathglobfilter")) result.path_glob_filter = *glob;

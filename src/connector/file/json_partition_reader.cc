@@ -16,6 +16,24 @@ namespace {
 constexpr int64_t kBatchRows = 8192;
 constexpr int64_t kChunkBytes = int64_t{1} << 20;  // stays in the cache between reading and decoding
 
+// A line ends with LF, CR or both. Where a chunk or split ends between the two, the next begins with an empty line, which is no row.
+bool IsLineEnd(char c) { return c == '\n' || c == '\r'; }
+
+/// The first line end of [begin, end), or nullptr.
+const char* FirstLineEnd(const char* begin, const char* end) {
+  const auto* feed = static_cast<const char*>(std::memchr(begin, '\n', end - begin));
+  const auto* carriage = static_cast<const char*>(std::memchr(begin, '\r', (feed == nullptr ? end : feed) - begin));
+  return carriage != nullptr ? carriage : feed;
+}
+
+/// The last line end of [begin, end), or nullptr.
+const char* LastLineEnd(const char* begin, const char* end) {
+  const auto* feed = static_cast<const char*>(memrchr(begin, '\n', end - begin));
+  const char* after = feed == nullptr ? begin : feed + 1;
+  const auto* carriage = static_cast<const char*>(memrchr(after, '\r', end - after));
+  return carriage != nullptr ? carriage : feed;
+}
+
 /// The lines of one split, a chunk at a time. A chunk ends with a line end and has kJsonPadding readable bytes behind it.
 class LineChunks {
  public:
@@ -39,7 +57,7 @@ class LineChunks {
       consumed_ = cut;
       if (skip_first_) {
         skip_first_ = false;
-        first = static_cast<const char*>(std::memchr(first, '\n', cut)) + 1;  // there is one: the chunk ends with it
+        first = FirstLineEnd(first, last) + 1;  // there is one: the chunk ends with it
       }
       if (first == last) continue;
       *begin = first;
@@ -57,7 +75,12 @@ class LineChunks {
     filled_ -= consumed_;
     consumed_ = 0;
     buffer_.resize(filled_ + kChunkBytes + kJsonPadding + 1);
-    if (at_end_) return Status::OK();
+    if (!at_end_) ARROW_RETURN_NOT_OK(Read());
+    buffer_[filled_] = '\0';  // what lay there before must not look like the rest of a line end
+    return Status::OK();
+  }
+
+  Status Read() {
     ARROW_ASSIGN_OR_RAISE(const int64_t read, file_->ReadAt(position_, {buffer_.data() + filled_, static_cast<size_t>(kChunkBytes)}));
     if (first_fill_) {
       buffer_start_ = position_;
@@ -66,7 +89,7 @@ class LineChunks {
     position_ += read;
     filled_ += read;
     at_end_ = read < kChunkBytes;
-    if (at_end_ && filled_ > 0 && buffer_[filled_ - 1] != '\n') buffer_[filled_++] = '\n';  // the last line may lack its end
+    if (at_end_ && filled_ > 0 && !IsLineEnd(buffer_[filled_ - 1])) buffer_[filled_++] = '\n';  // the last line may lack its end
     return Status::OK();
   }
 
@@ -79,19 +102,22 @@ class LineChunks {
     }
     if (left <= filled_) {
       // The last line of the split begins before `left` and may end behind it.
-      const auto* found = static_cast<const char*>(std::memchr(buffer_.data() + left - 1, '\n', filled_ - left + 1));
+      const char* found = FirstLineEnd(buffer_.data() + left - 1, buffer_.data() + filled_);
       if (found != nullptr) {
         done_ = true;
-        return found - buffer_.data() + 1;
+        return AfterLineEnd(found);
       }
     }
     if (at_end_) {
       done_ = true;
       return filled_;
     }
-    const auto* found = static_cast<const char*>(memrchr(buffer_.data(), '\n', filled_));
-    return found == nullptr ? 0 : found - buffer_.data() + 1;
+    const char* found = LastLineEnd(buffer_.data(), buffer_.data() + filled_);
+    return found == nullptr ? 0 : AfterLineEnd(found);
   }
+
+  /// Where the next line begins. The decoder looks at the byte behind a CR too, so the two must not be parted inside the buffer.
+  int64_t AfterLineEnd(const char* end) const { return end - buffer_.data() + (end[0] == '\r' && end[1] == '\n' ? 2 : 1); }
 
   std::unique_ptr<fs::FileReader> file_;
   const FileSplit split_;
