@@ -161,10 +161,10 @@ class Jobs(Case):
 
 class Signals(Case):
     def wait_for(self, path):
-        for _ in range(600):
+        for _ in range(6000):
             if path.exists():
                 return
-            time.sleep(0.05)
+            time.sleep(0.005)
         self.fail(f"{path} did not appear")
 
     def start_service(self):
@@ -181,6 +181,24 @@ class Signals(Case):
                 process = self.start_service()
                 process.send_signal(number)
                 self.assertEqual(process.wait(30), 0)
+
+    def test_the_second_signal_stops_at_once(self):
+        self.put("1.json", [f'{{"at":"2026-01-01T00:00:00Z","k":"key-{number}","v":1}}' for number in range(600_000)])
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number):
+                for folder in ("job.checkpoint", "out"):
+                    shutil.rmtree(self.home / folder, ignore_errors=True)
+                process = self.start("run", self.job(COUNT), "--trigger", "10 minutes", "--threads", "1")
+                self.wait_for(self.home / "job.checkpoint/n/n/offsets")
+                while process.poll() is None:
+                    process.send_signal(number)
+                    time.sleep(0.002)
+                self.assertEqual(process.returncode, 128 + number)
+        # Nothing is lost by it.
+        self.run_program("run", "job.sql")
+        self.put("2.json", [{"at": "2026-01-01T00:01:00Z", "k": "z", "v": 1}], 1)
+        self.run_program("run", "job.sql")
+        self.assertEqual(sum(self.rows().values()), 600_000)
 
     def test_a_second_process_is_refused(self):
         process = self.start_service()
@@ -220,19 +238,75 @@ class BadInput(Case):
         self.assertIn("elsewhere", failed.stderr)
 
     def test_an_unreadable_folder(self):
-        if os.geteuid() != 0:
-            self.skipTest("needs root, to become a user without rights")
         self.put("1.json", [{"k": "a", "v": 1}])
         os.chmod(self.home / "in", 0o700)
         os.chmod(self.home, 0o777)
-        self.job(COPY)
-        # The loader refuses nothing here: nobody may read the program and its libraries, but not the folder.
-        program = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", PROGRAM, "run", self.home / "job.sql"], cwd="/",
-                                 capture_output=True, text=True, timeout=60)
-        if program.returncode in (126, 127):
-            self.skipTest("the program lies where nobody may not run it: " + program.stderr)
-        self.assertEqual(program.returncode, 1, program.stderr)
-        self.assertIn(str(self.home / "in"), program.stderr)
+        failed = self.run_as_nobody("run", self.home / self.job(COPY))
+        self.assertEqual(failed.returncode, 1, failed.stderr)
+        self.assertIn(str(self.home / "in"), failed.stderr)
+
+    def run_as_nobody(self, *arguments):
+        """Run the program as a user without rights; skips the test where that cannot be done."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to become a user without rights")
+        done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", PROGRAM, *arguments], cwd="/", capture_output=True, text=True,
+                              timeout=60)
+        if done.returncode in (126, 127):
+            self.skipTest("the program lies where nobody may not run it: " + done.stderr)
+        return done
+
+    def test_a_checkpoint_that_may_not_be_written(self):
+        self.put("1.json", [{"k": "a", "v": 1}])
+        (self.home / "ck").mkdir()
+        (self.home / "out").mkdir()
+        os.chmod(self.home, 0o755)
+        os.chmod(self.home / "in", 0o755)
+        os.chown(self.home / "out", 65534, 65534)
+        failed = self.run_as_nobody("run", self.home / self.job(COPY), "--checkpoint", self.home / "ck")
+        self.assertEqual(failed.returncode, 1, failed.stderr)
+        self.assertIn(str(self.home / "ck"), failed.stderr)
+        self.assertIn("ermission denied", failed.stderr)
+        self.assertFalse((self.home / "out/_spark_metadata/0").exists())
+        os.chown(self.home / "ck", 65534, 65534)
+        self.assertEqual(self.run_as_nobody("run", self.home / "job.sql", "--checkpoint", self.home / "ck").returncode, 0)
+        self.assertEqual(self.rows(), {'{"k":"a","v":1}': 1})
+
+    def test_a_disk_that_fills_up_in_the_middle_of_a_delta(self):
+        self.put("1.json", [{"at": "2026-01-01T00:00:00Z", "k": f"key-{os.urandom(16).hex()}", "v": 1} for _ in range(60_000)])
+        disk = self.home / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], capture_output=True, text=True)
+        if mounted.returncode != 0:
+            self.skipTest("needs to mount a small disk: " + mounted.stderr)
+        self.addCleanup(subprocess.run, ["umount", disk])
+        arguments = ["run", self.job(COUNT), "--checkpoint", "disk/ck", "--set", "spark.sql.shuffle.partitions=1"]
+        failed = self.run_program(*arguments, code=1)
+        self.assertIn("No space left on device", failed.stderr)
+        self.assertIn(".delta", failed.stderr)
+        self.assertFalse((disk / "ck/n/n/commits/0").exists())
+        subprocess.run(["mount", "-o", "remount,size=64m", disk], check=True)
+        self.run_program(*arguments)
+        self.put("2.json", [{"at": "2026-01-01T00:01:00Z", "k": "z", "v": 1}], 1)
+        self.run_program(*arguments)
+        self.assertEqual(sum(self.rows().values()), 60_000)
+
+    def test_a_file_that_vanishes_between_listing_and_reading(self):
+        for number in (1, 2):
+            self.put(f"{number}.json", [{"k": f"k{number}", "v": 1}], number)
+        job = self.job(COPY.replace("maxFilesPerTrigger 1", "maxFilesPerTrigger 2"))
+        self.run_program("run", job)
+        # As after a crash in the batch: its files are chosen, it has to be repeated.
+        checkpoint = self.home / "job.checkpoint/c/c"
+        (checkpoint / "commits/0").unlink()
+        shutil.rmtree(self.home / "out/_spark_metadata")
+        gone = self.home / "in/1.json"
+        gone.rename(self.home / "kept.json")
+        failed = self.run_program("run", job, code=1)
+        self.assertIn("FAILED_READ_FILE.FILE_NOT_EXIST", failed.stderr)
+        self.assertIn(str(gone), failed.stderr)
+        self.assertFalse((checkpoint / "commits/0").exists())
+        self.run_program("run", job, "--set", "spark.sql.files.ignoreMissingFiles=true")
+        self.assertEqual(self.rows(), {'{"k":"k2","v":1}': 1})
 
     def test_a_read_only_checkpoint(self):
         self.put("1.json", [{"k": "a", "v": 1}])
