@@ -51,8 +51,8 @@ Status ReadAge(const Options& options, FileSourceOptions* result) {
   const auto age = ParseDurationMs(*text);
   if (!age || *age < 0) {
     return UserError("",
-                     "Invalid value '{}' for option 'maxFileAge'. Time must be specified as seconds (s), milliseconds (ms), microseconds (us), minutes (m or min), "
-                     "hour (h), or day (d). E.g. 50s, 100ms, or 250us.",
+                     "Invalid value '{}' for option 'maxFileAge'. Time must be specified as seconds (s), milliseconds (ms), microseconds (us), "
+                     "minutes (m or min), hour (h), or day (d). E.g. 50s, 100ms, or 250us.",
                      *text);
   }
   result->max_file_age_ms = *age;
