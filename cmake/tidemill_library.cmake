@@ -3,7 +3,7 @@
 # HDRS compile alone (target `all_verify_interface_header_sets`). TESTS are x_test.cc files; together they become one program `<name>_test`,
 # whose cases ctest lists one by one. TEST_DEPS are linked into the tests only. Targets `unit_tests` and
 # `threaded_unit_tests` build all tests, and those that start threads and so run under ThreadSanitizer too: TIDEMILL_THREADED names their folders.
-set(TIDEMILL_THREADED base state stream testing)
+set(TIDEMILL_THREADED base connector_file state stream testing)
 if(TIDEMILL_DEVELOPER)
   add_custom_target(unit_tests)
   add_custom_target(threaded_unit_tests)
