@@ -77,6 +77,7 @@ Status Unsupported(std::string_view feature, const expr::Origin& origin = {});
 Result<PlanPtr> ResolveRelation(const LogicalPlan& node, const AnalysisFrame& frame);
 Result<PlanPtr> ResolveAggregate(const LogicalPlan& node, const PlanPtr& child, const AnalysisFrame& frame);
 Result<PlanPtr> ResolveHaving(const LogicalPlan& filter, const PlanPtr& aggregate, const AnalysisFrame& frame);
+Result<PlanPtr> ResolveSetOperation(const LogicalPlan& node, std::vector<PlanPtr> children, const AnalysisFrame& frame);
 Result<PlanPtr> ResolveWatermark(const LogicalPlan& node, const PlanPtr& child, const AnalysisFrame& frame);
 /// Lower the one window(…) call in `expressions`, if any, and the window_time(…) calls: the answer is the child that computes them as columns, and
 /// the calls are replaced by these.

@@ -81,7 +81,8 @@ TEST_F(FileListingTest, AFileSinksFolderIsReadThroughItsLog) {
   Put("/out/part-0.json");
   Put("/out/part-of-a-failed-attempt.json");
   disk_.Put("/out/_spark_metadata/0",
-            "v1\n{\"path\":\"file:///out/part-0.json\",\"size\":1,\"isDir\":false,\"modificationTime\":5,\"blockReplication\":1,\"blockSize\":1,\"action\":\"add\"}");
+            "v1\n{\"path\":\"file:///out/"
+            "part-0.json\",\"size\":1,\"isDir\":false,\"modificationTime\":5,\"blockReplication\":1,\"blockSize\":1,\"action\":\"add\"}");
   EXPECT_THAT(Paths({.path = "/out"}), ElementsAre("/out/part-0.json"));
 }
 

@@ -38,11 +38,12 @@ std::string PrintLine(const LogFile& file, int64_t entry) {
 /// A line of the log and the entry in which its file first appeared.
 Result<std::pair<LogFile, int64_t>> ParseLine(const std::string& text, const std::string& directory) {
   const auto line = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const bool good = line.is_object() && line.contains("path") && line["path"].is_string() && line.contains("batchId") && line["batchId"].is_number_integer() &&
-                    line.contains("timestamp") && line["timestamp"].is_number_integer();
+  const bool good = line.is_object() && line.contains("path") && line["path"].is_string() && line.contains("batchId") &&
+                    line["batchId"].is_number_integer() && line.contains("timestamp") && line["timestamp"].is_number_integer();
   if (!good) {
     return ExternalError("TIDEMILL_MALFORMED_LOG",
-                         "Failed to read the file source's log {}: a line names no file: {}. Restore the log from a copy of the checkpoint, or start with a new "
+                         "Failed to read the file source's log {}: a line names no file: {}. Restore the log from a copy of the "
+                         "checkpoint, or start with a new "
                          "checkpoint folder.",
                          directory, text.substr(0, 120))
         .Path(directory);
@@ -56,8 +57,10 @@ Offset PrintOffset(int64_t entry) { return fmt::format("{{\"logOffset\":{}}}", e
 Result<int64_t> ParseOffset(const Offset& text) {
   const auto offset = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (offset.is_number_integer()) return offset.get<int64_t>();  // Spark 2.1 and before
-  if (offset.is_object() && offset.contains("logOffset") && offset["logOffset"].is_number_integer()) return offset["logOffset"].get<int64_t>();
-  return ExternalError("TIDEMILL_MALFORMED_LOG", "\"{}\" is no offset of a file source: was the source of this query replaced by another one?", text.substr(0, 80));
+  if (offset.is_object() && offset.contains("logOffset") && offset["logOffset"].is_number_integer())
+    return offset["logOffset"].get<int64_t>();
+  return ExternalError("TIDEMILL_MALFORMED_LOG",
+                       "\"{}\" is no offset of a file source: was the source of this query replaced by another one?", text.substr(0, 80));
 }
 
 /// Files that were taken already, and how far back new ones may lie.
@@ -91,8 +94,14 @@ class SeenFiles {
 class JsonFileSource final : public Source {
  public:
   JsonFileSource(const SourceContext& context, std::string path, JsonOptions json)
-      : file_system_(context.file_system), clock_(context.clock), config_(context.config), raw_options_(context.options), schema_(context.schema),
-        path_(std::move(path)), json_(std::move(json)), log_directory_(context.metadata_path),
+      : file_system_(context.file_system),
+        clock_(context.clock),
+        config_(context.config),
+        raw_options_(context.options),
+        schema_(context.schema),
+        path_(std::move(path)),
+        json_(std::move(json)),
+        log_directory_(context.metadata_path),
         log_(context.file_system, context.clock, context.metadata_path, Compaction(context.config)) {}
 
   std::string Description() const override { return "FileStreamSource[file:" + path_ + "]"; }
@@ -107,7 +116,8 @@ class JsonFileSource final : public Source {
     }
     if (started > current_) {
       return ExternalError("TIDEMILL_LOG_ENTRY_MISSING",
-                           "batch {} doesn't exist: the offset log says that entry {} of the file source's log {} was read, but its last one is {}. Restore the log from "
+                           "batch {} doesn't exist: the offset log says that entry {} of the file source's log {} was read, but its last "
+                           "one is {}. Restore the log from "
                            "a copy of the checkpoint, or start with a new checkpoint folder.",
                            started, started, log_directory_, current_)
           .Path(log_directory_);
@@ -142,8 +152,10 @@ class JsonFileSource final : public Source {
       const std::vector<std::string> lines = LinesOf(entry);
       ARROW_ASSIGN_OR_RAISE(const bool added, log_.Add(entry, lines));
       if (!added) {
-        return ExternalError("CONCURRENT_STREAM_LOG_UPDATE", "Concurrent update to the log. Multiple streaming jobs detected for {}: another query has written entry {} of {}.",
-                             entry, entry, log_directory_)
+        return ExternalError(
+                   "CONCURRENT_STREAM_LOG_UPDATE",
+                   "Concurrent update to the log. Multiple streaming jobs detected for {}: another query has written entry {} of {}.",
+                   entry, entry, log_directory_)
             .Param("batchId", std::to_string(entry))
             .Path(log_directory_);
       }
@@ -166,7 +178,8 @@ class JsonFileSource final : public Source {
     return Pack(whole, std::min(kMaxPartitionBytes, std::max(kOpenCostBytes, total / kWidth)));
   }
 
-  Result<std::unique_ptr<PartitionReader>> OpenReader(const InputPartition& partition, const std::vector<int>& columns, std::stop_token stop) override {
+  Result<std::unique_ptr<PartitionReader>> OpenReader(const InputPartition& partition, const std::vector<int>& columns,
+                                                      std::stop_token stop) override {
     std::vector<type::Field> fields;
     for (const int column : columns) fields.push_back(schema_.fields.at(column));
     return MakeJsonPartitionReader(file_system_, static_cast<const FilePartition&>(partition), std::move(fields), json_,
@@ -216,7 +229,8 @@ class JsonFileSource final : public Source {
     ARROW_ASSIGN_OR_RAISE(options_, FileSourceOptions::Make(raw_options_, config_));
     if (options_.clean_source != CleanSource::kOff) {
       ARROW_ASSIGN_OR_RAISE(const auto sink_log, file_system_.Stat(fs::Join(path_, "_spark_metadata")));
-      if (sink_log) return UserError("", "Clean up source files is not supported when reading from the output directory of FileStreamSink.");
+      if (sink_log)
+        return UserError("", "Clean up source files is not supported when reading from the output directory of FileStreamSink.");
     }
     seen_.Configure(options_.max_file_age_ms, options_.file_name_only);
     ARROW_ASSIGN_OR_RAISE(const auto latest, log_.LatestId());
@@ -327,7 +341,8 @@ class JsonFileSource final : public Source {
     ARROW_ASSIGN_OR_RAISE(const auto lines, log_.Get(entry));
     if (!lines) {
       return ExternalError("TIDEMILL_LOG_ENTRY_MISSING",
-                           "batch {} doesn't exist: entry {} of the file source's log {} is missing. Restore it from a copy of the checkpoint, or start with a new checkpoint "
+                           "batch {} doesn't exist: entry {} of the file source's log {} is missing. Restore it from a copy of the "
+                           "checkpoint, or start with a new checkpoint "
                            "folder.",
                            entry, entry, log_directory_)
           .Path(fs::Join(log_directory_, std::to_string(entry)));
@@ -349,7 +364,9 @@ class JsonFileSource final : public Source {
   static Status RefuseCompressed(const std::string& path) {
     for (const std::string_view suffix : {".gz", ".bz2", ".zst", ".zstd", ".lz4", ".snappy", ".deflate", ".xz"}) {
       if (path.ends_with(suffix)) {
-        return UserError("TIDEMILL_UNSUPPORTED_FEATURE", "{} is compressed; compressed JSON is not supported yet. Unpack it, or leave it out by pathGlobFilter.", path).Path(path);
+        return UserError("TIDEMILL_UNSUPPORTED_FEATURE",
+                         "{} is compressed; compressed JSON is not supported yet. Unpack it, or leave it out by pathGlobFilter.", path)
+            .Path(path);
       }
     }
     return Status::OK();
@@ -405,16 +422,19 @@ class JsonFileSource final : public Source {
 Result<std::unique_ptr<Source>> MakeJsonFileSource(const SourceContext& context) {
   const auto path_text = context.options.find("path");
   if (path_text == context.options.end() || path_text->second.empty()) {
-    return UserError("_LEGACY_ERROR_TEMP_2047", "'path' is not specified: the file source needs this option, a folder or a glob that names files.");
+    return UserError("_LEGACY_ERROR_TEMP_2047",
+                     "'path' is not specified: the file source needs this option, a folder or a glob that names files.");
   }
   if (context.schema.size() == 0) {
     return UserError("_LEGACY_ERROR_TEMP_2048",
-                     "Schema must be specified when creating a streaming source: name the columns of the files, as in CREATE TABLE t (k STRING, v INT).");
+                     "Schema must be specified when creating a streaming source: name the columns of the files, as in CREATE TABLE t (k "
+                     "STRING, v INT).");
   }
   ARROW_ASSIGN_OR_RAISE(std::string path, fs::LocalPath(path_text->second, context.base_directory));
   ARROW_ASSIGN_OR_RAISE(const bool exists, SourcePathExists(context.file_system, {path, std::nullopt, false}));
   if (!exists) {
-    return UserError("PATH_NOT_FOUND", "Path does not exist: {}. Create the folder {} before the query starts, or correct the option 'path'.",
+    return UserError("PATH_NOT_FOUND",
+                     "Path does not exist: {}. Create the folder {} before the query starts, or correct the option 'path'.",
                      path_text->second, path)
         .Param("path", path_text->second)
         .Path(path);

@@ -1,9 +1,9 @@
 #include "connector/file/file_source.h"
 
-#include <algorithm>
 #include <arrow/record_batch.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <thread>
 
@@ -31,7 +31,8 @@ class FileSourceTest : public ::testing::Test {
 
   Result<std::unique_ptr<Source>> Make(Options options = {}) {
     options.emplace("path", "/in");
-    return MakeJsonFileSource({*files_, clock_, config_, "/ckpt/sources/0", type::Schema{type::ParseDdl("i INT").ValueOrDie().fields}, std::move(options), "/"});
+    return MakeJsonFileSource(
+        {*files_, clock_, config_, "/ckpt/sources/0", type::Schema{type::ParseDdl("i INT").ValueOrDie().fields}, std::move(options), "/"});
   }
   /// A file that is `seconds` old in the world's time.
   void Put(const std::string& name, int64_t seconds, std::string_view content = "{\"i\":1}\n") {
@@ -207,8 +208,11 @@ TEST_F(FileSourceTest, CleaningWaitsForTheCommit) {
 
 TEST_F(FileSourceTest, OptionsThatMakeNoSenseAreRefusedWithTheirNames) {
   Put("a.json", 0);
-  const std::vector<std::pair<std::string, std::string>> wrong = {{"maxFilesPerTrigger", "0"}, {"maxBytesPerTrigger", "10k"}, {"maxFileAge", "1 hour"},
-                                                                  {"latestFirst", "yes"},      {"cleanSource", "burn"}};
+  const std::vector<std::pair<std::string, std::string>> wrong = {{"maxFilesPerTrigger", "0"},
+                                                                  {"maxBytesPerTrigger", "10k"},
+                                                                  {"maxFileAge", "1 hour"},
+                                                                  {"latestFirst", "yes"},
+                                                                  {"cleanSource", "burn"}};
   for (const auto& [name, value] : wrong) {
     std::string key = name;
     std::transform(key.begin(), key.end(), key.begin(), [](unsigned char c) { return std::tolower(c); });

@@ -125,7 +125,7 @@ class LineChunks {
   int64_t buffer_start_ = 0;  // offset in the file of buffer_[0]
   int64_t filled_ = 0;
   int64_t consumed_ = 0;
-  int64_t position_ = 0;      // of the next read
+  int64_t position_ = 0;  // of the next read
   bool first_fill_ = true;
   bool skip_first_ = false;
   bool at_end_ = false;
@@ -134,8 +134,8 @@ class LineChunks {
 
 class JsonPartitionReader final : public PartitionReader {
  public:
-  JsonPartitionReader(fs::FileSystem& file_system, const FilePartition& partition, std::unique_ptr<JsonDecoder> decoder, ReadTolerance tolerance,
-                      std::stop_token stop)
+  JsonPartitionReader(fs::FileSystem& file_system, const FilePartition& partition, std::unique_ptr<JsonDecoder> decoder,
+                      ReadTolerance tolerance, std::stop_token stop)
       : file_system_(file_system), partition_(partition), decoder_(std::move(decoder)), tolerance_(tolerance), stop_(std::move(stop)) {}
 
   Result<std::shared_ptr<arrow::RecordBatch>> Next() override {
@@ -170,7 +170,8 @@ class JsonPartitionReader final : public PartitionReader {
         Result<bool> more = chunks_->Next(&text_, &text_end_);
         if (!more.ok()) {
           if (!tolerance_.ignore_corrupt) return more.status();
-          log::Warning("The rest of {} is left out, as ignoreCorruptFiles asks: {}", partition_.splits()[split_ - 1].path, more.status().message());
+          log::Warning("The rest of {} is left out, as ignoreCorruptFiles asks: {}", partition_.splits()[split_ - 1].path,
+                       more.status().message());
         } else if (*more) {
           return true;
         }
@@ -194,7 +195,8 @@ class JsonPartitionReader final : public PartitionReader {
       return Status::OK();
     }
     return ExternalError("FAILED_READ_FILE.FILE_NOT_EXIST",
-                         "Encountered error while reading file {}. File does not exist: it was removed after this query had listed it. Bring it back, or set "
+                         "Encountered error while reading file {}. File does not exist: it was removed after this query had listed it. "
+                         "Bring it back, or set "
                          "spark.sql.files.ignoreMissingFiles=true to go on without it.",
                          fs::ToFileUri(split.path))
         .Param("path", fs::ToFileUri(split.path))
@@ -214,8 +216,9 @@ class JsonPartitionReader final : public PartitionReader {
 
 }  // namespace
 
-Result<std::unique_ptr<PartitionReader>> MakeJsonPartitionReader(fs::FileSystem& file_system, const FilePartition& partition, std::vector<type::Field> columns,
-                                                                 JsonOptions options, ReadTolerance tolerance, std::stop_token stop) {
+Result<std::unique_ptr<PartitionReader>> MakeJsonPartitionReader(fs::FileSystem& file_system, const FilePartition& partition,
+                                                                 std::vector<type::Field> columns, JsonOptions options,
+                                                                 ReadTolerance tolerance, std::stop_token stop) {
   ARROW_ASSIGN_OR_RAISE(auto decoder, JsonDecoder::Make(std::move(columns), std::move(options), arrow::default_memory_pool()));
   return std::make_unique<JsonPartitionReader>(file_system, partition, std::move(decoder), tolerance, std::move(stop));
 }

@@ -17,7 +17,8 @@ class JsonPartitionReaderTest : public ::testing::Test {
   /// The values of column `i` of all rows, in order; an error as its text.
   std::vector<std::string> Read(std::vector<FileSplit> splits, ReadTolerance tolerance = {}) {
     const FilePartition partition(std::move(splits));
-    auto reader = MakeJsonPartitionReader(*files_, partition, type::ParseDdl("i STRING").ValueOrDie().fields, {}, tolerance, {}).ValueOrDie();
+    auto reader =
+        MakeJsonPartitionReader(*files_, partition, type::ParseDdl("i STRING").ValueOrDie().fields, {}, tolerance, {}).ValueOrDie();
     std::vector<std::string> values;
     for (;;) {
       const auto batch = reader->Next();
