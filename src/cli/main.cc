@@ -10,6 +10,7 @@
 #include "cli/run_command.h"
 #include "connector/console/console_sink.h"
 #include "connector/file/file_format.h"
+#include "connector/rate/rate_formats.h"
 #include "connector/registry.h"
 #include "fs/local_file_system.h"
 
@@ -28,5 +29,6 @@ int main(int argc, char** argv) {
   connector::Registry registry;
   connector::RegisterFileFormats(registry);
   connector::RegisterConsoleFormats(registry);
+  connector::RegisterRateFormats(registry);
   return cli::RunJob(std::get<cli::RunOptions>(command_line), registry, *system_calls, clock);
 }

@@ -17,6 +17,14 @@ std::string Lower(std::string text) {
 
 }  // namespace
 
+Result<type::Schema> ColumnsOf(const Format& format, const std::map<std::string, std::string>& options, const type::Schema& declared) {
+  if (!format.own_schema) return declared;
+  if (declared.size() > 0) {
+    return UserError("_LEGACY_ERROR_TEMP_2242", "{} source does not support user-specified schema.", format.provider).Param("provider", format.provider);
+  }
+  return format.own_schema(options);
+}
+
 void Registry::Add(const std::string& name, Format format) { formats_[Lower(name)] = std::move(format); }
 
 Result<const Format*> Registry::Find(const std::string& name) const {

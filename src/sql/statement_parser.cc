@@ -214,8 +214,9 @@ Result<CreateTableStatement> StatementParser::ParseCreateTable() {
   ARROW_ASSIGN_OR_RAISE(table.if_not_exists, ParseIfNotExists());
   expr::Origin origin = cursor_.Peek().origin;
   ARROW_ASSIGN_OR_RAISE(table.name, cursor_.ExpectName());
-  if (!cursor_.Peek().IsSymbol("(")) return UnsupportedSyntax("CREATE TABLE without a list of columns", origin);
-  ARROW_ASSIGN_OR_RAISE(table.schema, ParseColumns());
+  if (cursor_.Peek().IsSymbol("(")) {
+    ARROW_ASSIGN_OR_RAISE(table.schema, ParseColumns());
+  }
   ARROW_ASSIGN_OR_RAISE(Clauses clauses, ParseClauses());
   if (cursor_.Peek().Is("AS") || queries_.AtQuery())
     return UnsupportedSyntax("CREATE TABLE … AS (write CREATE STREAMING TABLE … AS)", cursor_.Peek().origin);
@@ -237,9 +238,10 @@ Status StatementParser::ParseCreateView(bool or_replace, bool temporary, Stateme
     return Status::OK();
   }
   if (!temporary) return cursor_.Peek().IsSymbol("(") ? UnsupportedSyntax("Column names of a view", origin) : cursor_.Unexpected();
-  if (!cursor_.Peek().IsSymbol("(")) return UnsupportedSyntax("CREATE TEMPORARY VIEW … USING without a list of columns", origin);
   CreateTableStatement table;
-  ARROW_ASSIGN_OR_RAISE(table.schema, ParseColumns());
+  if (cursor_.Peek().IsSymbol("(")) {
+    ARROW_ASSIGN_OR_RAISE(table.schema, ParseColumns());
+  }
   if (!cursor_.Peek().Is("USING")) return cursor_.Unexpected();
   ARROW_ASSIGN_OR_RAISE(Clauses clauses, ParseClauses());
   table.name = std::move(name);

@@ -15,6 +15,7 @@
 
 #include "connector/console/console_sink.h"
 #include "connector/file/file_format.h"
+#include "connector/rate/rate_formats.h"
 #include "expr/resolve.h"
 #include "sql/parser.h"
 
@@ -166,6 +167,7 @@ Status CaseRun::StartRun(const Json& spec) {
   registry_ = connector::Registry();
   connector::RegisterFileFormats(registry_);
   connector::RegisterConsoleFormats(registry_);
+  connector::RegisterRateFormats(registry_);
 
   const auto config = MakeConfig(spec);
   if (!config.ok()) {
@@ -209,18 +211,20 @@ Status CaseRun::AddInput(const std::string& name, const Json& spec) {
     ARROW_ASSIGN_OR_RAISE(table.schema, type::ParseDdl(spec["schema"].get<std::string>()));
   }
   if (kind == "files") table.options["path"] = work_ + "/in/" + name + "/" + spec.value("glob", "");
-  ARROW_RETURN_NOT_OK(CheckInput(table));
+  ARROW_RETURN_NOT_OK(CheckInput(&table));
   return catalog_.AddSourceView({name}, std::move(table), true);
 }
 
 // Spark makes a source once when a DataFrame is loaded, so that a wrong format or path shows before anything starts.
-Status CaseRun::CheckInput(const plan::TableDescription& table) {
+Status CaseRun::CheckInput(plan::TableDescription* input) {
+  plan::TableDescription& table = *input;
   ARROW_ASSIGN_OR_RAISE(const connector::Format* format, registry_.Find(table.format));
   if (!format->make_source) {
     return UserError("_LEGACY_ERROR_TEMP_2049", "Data source {} does not support streamed reading.", table.format)
         .Param("className", table.format)
         .Param("operator", "reading");
   }
+  ARROW_ASSIGN_OR_RAISE(table.schema, connector::ColumnsOf(*format, table.options, table.schema));
   const connector::SourceContext context{engine_.file_system, engine_.clock, config_, work_ + "/.load/" + table.name, table.schema, table.options, work_};
   return format->make_source(context).status();
 }

@@ -58,7 +58,7 @@ class CaseRun {
   Result<Config> MakeConfig(const Json& spec) const;
   Result<plan::PlanPtr> Build();
   Status AddInput(const std::string& name, const Json& spec);
-  Status CheckInput(const plan::TableDescription& table);
+  Status CheckInput(plan::TableDescription* input);
   Result<plan::PlanPtr> Step(const Json& step);
   Status StartQuery(plan::PlanPtr analyzed, const Json& spec);
   Status SetSink(const Json& spec, stream::QueryOptions* options);
