@@ -84,8 +84,8 @@ Status Session::CreateTable(const sql::CreateTableStatement& statement) {
   plan::TableDescription table{name, statement.format, {}, statement.options, statement.temporary_view};
   ARROW_ASSIGN_OR_RAISE(table.schema, connector::ColumnsOf(*format, statement.options, statement.schema));
   if (table.schema.size() == 0) {
-    return UserError("TIDEMILL_UNSUPPORTED_SYNTAX", "{} has no list of columns, and inferring them from files is not supported yet: name them, as in {} (k STRING).",
-                     name, name);
+    return UserError("TIDEMILL_UNSUPPORTED_SYNTAX",
+                     "{} has no list of columns, and inferring them from files is not supported yet: name them, as in {} (k STRING).", name, name);
   }
   if (statement.temporary_view) return catalog_.AddSourceView(statement.name, std::move(table), statement.or_replace);
   return catalog_.AddTable(statement.name, std::move(table), statement.if_not_exists);
