@@ -92,6 +92,18 @@ Result<int> CompactibleLog::Interval() {
   return *interval_;
 }
 
+namespace {
+
+Error EntryMissing(int64_t id, int64_t first, int64_t last, const std::string& path) {
+  return ExternalError("TIDEMILL_LOG_ENTRY_MISSING",
+                       "batches ({}) don't exist (startId: {}, endId: {}): {} is missing, and what it says is needed. Restore the file from a copy; "
+                       "if there is none, start with a new checkpoint folder (and, for the log of a file sink, a new output folder)",
+                       id, first, last, path)
+      .Path(path);
+}
+
+}  // namespace
+
 std::string CompactibleLog::PathOf(int64_t id, int interval) const {
   return fs::Join(directory_, fmt::format("{}{}", id, IsCompactionId(id, interval) ? kCompactSuffix : ""));
 }
@@ -135,14 +147,7 @@ Result<std::vector<std::string>> CompactibleLog::ReadRange(int64_t first, int64_
   std::vector<std::string> all;
   for (int64_t id = first; id <= last; ++id) {
     ARROW_ASSIGN_OR_RAISE(std::optional<std::vector<std::string>> lines, Get(id));
-    if (!lines) {
-      const std::string path = PathOf(id, interval);
-      return ExternalError("TIDEMILL_LOG_ENTRY_MISSING",
-                           "batches ({}) don't exist (startId: {}, endId: {}): {} is missing, and what it says is needed. Restore the file from a copy; "
-                           "if there is none, start with a new checkpoint folder (and, for the log of a file sink, a new output folder)",
-                           id, first, last, path)
-          .Path(path);
-    }
+    if (!lines) return EntryMissing(id, first, last, PathOf(id, interval));
     std::move(lines->begin(), lines->end(), std::back_inserter(all));
   }
   return all;
@@ -172,9 +177,9 @@ Status CompactibleLog::MakeDurable(int64_t latest_id) {
   std::vector<std::string> paths;
   for (int64_t id = FirstInForce(latest_id, interval); id <= latest_id; ++id) {
     const std::string path = PathOf(id, interval);
-    // A hole is found, and named, by whoever reads the log.
     ARROW_ASSIGN_OR_RAISE(const auto info, file_system_.Stat(path));
-    if (info) paths.push_back(path);
+    if (!info) return EntryMissing(id, FirstInForce(latest_id, interval), latest_id, path);
+    paths.push_back(path);
   }
   ARROW_RETURN_NOT_OK(file_system_.MakeDurable(paths));
   std::lock_guard lock(mutex_);

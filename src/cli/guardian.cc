@@ -3,9 +3,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <iostream>
 #include <utility>
 
 #include "base/log.h"
+#include "cli/error_report.h"
 #include "cli/exit_code.h"
 #include "cli/memory_budget.h"
 
@@ -69,10 +71,15 @@ void Guardian::OnSignal(int number) {
 
 void Guardian::CheckMemory() {
   if (cut_off_ >= 0 || OwnResidentBytes() <= memory_bytes_) return;
-  log::Error(
-      "[TIDEMILL_MEMORY_EXCEEDED] The process needs more memory than its budget of {} MiB. Nothing is lost: the batch will run again. Give more with "
-      "--memory, or let a batch read less with maxFilesPerTrigger",
-      memory_bytes_ >> 20);
+  const std::string state = actions_.largest_state();
+  // Whatever the log level: it is why the run ends.
+  const Error error = ExternalError(
+      "TIDEMILL_MEMORY_EXCEEDED", "The process needs more memory than its budget of {} MiB. {}Nothing is lost: the batch will run again. Give more "
+      "with --memory; {}",
+      memory_bytes_ >> 20, state.empty() ? "" : "The largest state is that of " + state + ". ",
+      state.empty() ? "or let a batch read less with maxFilesPerTrigger, maxBytesPerTrigger or smaller files"
+                    : "if it is the state that grows, let a watermark drop old rows; if it is the batch, let it read less (maxFilesPerTrigger)");
+  std::cerr << ReportError(error, "", "") << std::flush;
   CutOff(static_cast<int>(ExitCode::kFailed));
 }
 

@@ -22,6 +22,7 @@ class Guardian {
   struct Actions {
     std::function<void()> stop_at_batch_border;
     std::function<void()> stop_now;
+    std::function<std::string()> largest_state;  ///< for the error about memory; may be empty text
   };
 
   /// Block the signals in the calling thread and so in all that it starts later; call this before any thread is made.

@@ -22,7 +22,7 @@ Examples:
       Keep running and look for new input every ten seconds.
   tidemill run job.sql --checkpoint /var/lib/jobs --set spark.sql.shuffle.partitions=4
       Keep the state of table t in /var/lib/jobs/t/t.
-  tidemill run -e "CREATE TEMPORARY VIEW e (k STRING, v INT) USING json OPTIONS (path '/data'); SELECT k, count(*) FROM e GROUP BY k"
+  tidemill run -e "CREATE TEMPORARY VIEW e (k STRING, v INT) USING json OPTIONS (path '/data'); SELECT k, count(*) FROM STREAM e GROUP BY k"
       Show the rows that each batch changes.
 
 Exit codes: 0 done, or stopped by the first SIGINT or SIGTERM; 1 a query failed; 2 wrong flags; 3 the SQL is wrong; 4 another process has the

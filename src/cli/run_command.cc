@@ -15,6 +15,7 @@
 #include "cli/exit_code.h"
 #include "cli/guardian.h"
 #include "cli/progress_printer.h"
+#include "cli/state_watch.h"
 #include "fs/local_file_system.h"
 #include "query/job_runner.h"
 #include "query/session.h"
@@ -44,6 +45,7 @@ Result<Job> ReadJob(const RunOptions& options) {
     job.shown_name = options.job;
     job.path = std::filesystem::absolute(options.job).lexically_normal().string();
     job.base_directory = fs::Parent(job.path);
+    if (std::filesystem::is_directory(job.path)) return UserError("TIDEMILL_JOB_NOT_READABLE", "{} is a folder; a job is a file of SQL", options.job);
     std::ifstream file(job.path);
     if (!file) return UserError("TIDEMILL_JOB_NOT_READABLE", "Cannot read the job file ({}): {}", std::strerror(errno), options.job);
     job.text.assign(std::istreambuf_iterator<char>(file), {});
@@ -85,8 +87,9 @@ int RunFlows(const RunOptions& options, const Job& job, const Config& config, st
   Status outcome;
   std::optional<int> cut_off;
   {
-    Guardian guardian({[&] { runner.StopAtBatchBorder(); }, [&] { runner.StopNow(); }}, options.memory_bytes);
-    outcome = runner.Run(std::move(flows), [&](const std::string& name) { return printer.Observe(name); });
+    StateWatch state;
+    Guardian guardian({[&] { runner.StopAtBatchBorder(); }, [&] { runner.StopNow(); }, [&] { return state.Largest(); }}, options.memory_bytes);
+    outcome = runner.Run(std::move(flows), [&](const std::string& name) { return state.Watch(name, printer.Observe(name)); });
     cut_off = guardian.exit_code();
   }
   printer.PrintSummary((clock.MonotonicNs() - started_ns) / 1'000'000);

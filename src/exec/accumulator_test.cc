@@ -123,6 +123,10 @@ TEST(Accumulator, NarrowDecimalsAreHeldUnscaled) {
   auto avg = Function(AggregateKind::kAvg, type::Decimal(12, 6), {{"sum", type::Double()}, {"count", type::Long()}});
   avg.unscaled_scale = 2;
   EXPECT_EQ(TwoPhase(avg, {Decimals(8, 2, {arrow::Decimal128(125), arrow::Decimal128(-50)})}, {0, 0}, 1).ValueOrDie(), "0.375000");
+  // 0.09 over 32 rows is 0.0028125, whose double lies below it: a half all the same.
+  std::vector<std::optional<arrow::Decimal128>> rows(32, arrow::Decimal128(0));
+  rows[0] = arrow::Decimal128(9);
+  EXPECT_EQ(TwoPhase(avg, {Decimals(8, 2, rows)}, std::vector<uint32_t>(32, 0), 1).ValueOrDie(), "0.002813");
 }
 
 }  // namespace

@@ -2,12 +2,15 @@
 
 #include <arrow/array.h>
 #include <arrow/builder.h>
+#include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/util/decimal.h>
 
 #include <cmath>
 
 #include "exec/accumulator.h"
+#include "expr/evaluator.h"
+#include "expr/resolve.h"
 
 namespace tidemill::exec {
 
@@ -84,23 +87,32 @@ Result<ArrayPtr> FinishDecimalAverage(const AggregateFunction& function, const a
   return builder.Finish();
 }
 
+/// As CAST rounds: by the shortest decimal text of the double, so 0.0028125 is a half and goes up whatever its bits are.
+Result<ArrayPtr> CastToDecimal(const ArrayPtr& doubles, const AggregateFunction& function) {
+  const expr::ExprPtr input = expr::Attribute({"average", type::Double()}, expr::NewExprId());
+  expr::EvalContext context;
+  context.ansi = function.ansi;
+  ARROW_ASSIGN_OR_RAISE(const expr::ExprPtr cast, expr::ResolveCast(input, function.result_type, /*try_cast=*/false, context));
+  ARROW_ASSIGN_OR_RAISE(const auto evaluator, expr::Evaluator::Make(cast, {input}));
+  return evaluator->Evaluate(*arrow::RecordBatch::Make(arrow::schema({arrow::field("average", arrow::float64())}), doubles->length(), {doubles}));
+}
+
 /// Spark averages narrow decimals as doubles of their unscaled values and casts the quotient back.
 Result<ArrayPtr> FinishUnscaledAverage(const AggregateFunction& function, const arrow::Array& sums, const arrow::Array& counts) {
   ARROW_ASSIGN_OR_RAISE(ArrayPtr quotients, FinishDoubleAverage(sums, counts));
   const auto& quotient = static_cast<const arrow::DoubleArray&>(*quotients);
-  const type::DataType& result = *function.result_type;
-  arrow::Decimal128Builder builder(result.ToArrow());
+  arrow::DoubleBuilder builder;
+  ARROW_RETURN_NOT_OK(builder.Reserve(quotient.length()));
   const double unit = std::pow(10.0, function.unscaled_scale);
   for (int64_t i = 0; i < quotient.length(); ++i) {
     if (quotient.IsNull(i)) {
-      ARROW_RETURN_NOT_OK(builder.AppendNull());
-      continue;
+      builder.UnsafeAppendNull();
+    } else {
+      builder.UnsafeAppend(quotient.Value(i) / unit);
     }
-    const auto decimal = Decimal128::FromReal(quotient.Value(i) / unit, result.precision(), result.scale());
-    if (!decimal.ok()) return DecimalOutOfPrecision(result);
-    ARROW_RETURN_NOT_OK(builder.Append(*decimal));
   }
-  return builder.Finish();
+  ARROW_ASSIGN_OR_RAISE(const ArrayPtr averages, builder.Finish());
+  return CastToDecimal(averages, function);
 }
 
 Result<ArrayPtr> FinishDecimalSum(const AggregateFunction& function, const arrow::Array& sums, const arrow::Array& is_empty) {

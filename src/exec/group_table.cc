@@ -73,4 +73,14 @@ void GroupTable::FindOrInsert(const row::RowBatch& keys, std::span<const uint64_
   }
 }
 
+int64_t GroupTable::Find(std::string_view key, uint64_t hash) const {
+  for (uint64_t position = hash & mask_; slots_[position] != 0; position = (position + 1) & mask_) {
+    const uint64_t slot = slots_[position];
+    if ((slot & kTagMask) != (hash & kTagMask)) continue;
+    const int64_t group = static_cast<uint32_t>(slot) - 1;
+    if (keys_.row(group) == key) return group;
+  }
+  return -1;
+}
+
 }  // namespace tidemill::exec

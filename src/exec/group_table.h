@@ -24,6 +24,8 @@ class GroupTable {
   void Clear();
   /// Number each row's key; `ids` has keys.size() entries.
   void FindOrInsert(const row::RowBatch& keys, std::span<const uint64_t> hashes, std::span<uint32_t> ids);
+  /// The group of a key, or −1.
+  int64_t Find(std::string_view key, uint64_t hash) const;
   int64_t size() const { return static_cast<int64_t>(hashes_.size()); }
   std::string_view key(int64_t group) const { return keys_.row(group); }
   uint64_t hash(int64_t group) const { return hashes_[group]; }

@@ -10,6 +10,7 @@
 #include "exec/final_aggregate.h"
 #include "exec/pipeline.h"
 #include "exec/query_plan.h"
+#include "exec/static_table.h"
 
 namespace tidemill::exec {
 
@@ -20,6 +21,12 @@ struct Leaf {
   std::vector<expr::ExprPtr> output;
   expr::ExprPtr scan_filter;                ///< what Spark would evaluate in the scan; null: nothing
   std::unique_ptr<PipelinePool> pipeline;
+};
+
+/// A table that a join holds in memory, and where its rows come from; a scan may itself go through joins with later tables.
+struct StaticSide {
+  std::unique_ptr<StaticTable> table;
+  std::vector<Leaf> leaves;                 ///< Leaf::source counts in PhysicalPlan::static_sources
 };
 
 /// An aggregation with state, and what its results go through.
@@ -34,6 +41,8 @@ struct StatefulAggregate {
 /// Operators are numbered from the sink downwards, so the one nearest to the sources is last.
 struct PhysicalPlan {
   std::vector<std::shared_ptr<const plan::TableDescription>> sources;
+  std::vector<std::shared_ptr<const plan::TableDescription>> static_sources;
+  std::vector<StaticSide> static_sides;
   std::vector<Leaf> leaves;
   std::vector<StatefulAggregate> aggregates;
   std::vector<int64_t> watermark_delays_ms;

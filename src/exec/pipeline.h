@@ -22,7 +22,13 @@ enum class RowOperatorKind {
   kProject,    // projections[0]
   kExpand,     // each of projections, one after another
   kWatermark,  // watermark: number of the watermark operator; column
+  kHashJoin,   // static_table, join, stream_is_left, keys (of the stream), condition (what is not an equality of keys; may be null)
 };
+
+/// How a stream is joined with a static table; an outer join keeps every row of the stream.
+enum class JoinKind { kInner, kOuter, kSemi, kAnti };
+
+class StaticTable;
 
 struct RowOperatorSpec {
   RowOperatorKind kind = RowOperatorKind::kFilter;
@@ -32,6 +38,10 @@ struct RowOperatorSpec {
   std::vector<std::vector<expr::ExprPtr>> projections;
   int watermark = -1;
   int column = -1;
+  const StaticTable* static_table = nullptr;
+  JoinKind join = JoinKind::kInner;
+  bool stream_is_left = true;
+  std::vector<expr::ExprPtr> keys;
 };
 
 /// Where a pipeline ends.
@@ -45,6 +55,7 @@ struct PipelineSpec {
   std::vector<RowOperatorSpec> operators;  ///< in the order rows flow
   std::vector<expr::ExprPtr> output;       ///< of the last operator
   bool to_sink = true;
+  int static_table = -1;                   ///< >= 0: the rows are those of PhysicalPlan::static_tables
   AggregateTarget target;                  ///< !to_sink
 };
 

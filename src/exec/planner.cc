@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "exec/join_condition.h"
 #include "exec/physical_plan.h"
 #include "exec/row_operator.h"
 #include "exec/scan_filter.h"
@@ -39,6 +40,10 @@ class Planner {
     // Only now is the number of watermark operators known, which every pipeline keeps statistics for.
     const int watermarks = static_cast<int>(physical_.watermark_delays_ms.size());
     for (size_t i = 0; i < leaf_specs_.size(); ++i) physical_.leaves[i].pipeline = MakePool(std::move(leaf_specs_[i]), watermarks);
+    for (size_t side = 0; side < static_specs_.size(); ++side) {
+      std::vector<Leaf>& leaves = physical_.static_sides[side].leaves;
+      for (size_t i = 0; i < leaves.size(); ++i) leaves[i].pipeline = MakePool(std::move(static_specs_[side][i]), watermarks);
+    }
     for (size_t i = 0; i < after_specs_.size(); ++i) physical_.aggregates[i].after = MakePool(std::move(after_specs_[i]), watermarks);
     return std::move(physical_);
   }
@@ -72,6 +77,7 @@ class Planner {
         return Walk(*node.children[0], std::move(above), below_watermark);
       }
       case PlanKind::kWatermark: return WalkWatermark(node, std::move(above), below_watermark);
+      case PlanKind::kJoin: return WalkJoin(node, std::move(above), below_watermark);
       case PlanKind::kUnion: return WalkUnion(node, above, below_watermark);
       case PlanKind::kAggregate: return WalkAggregate(node, std::move(above), below_watermark);
       case PlanKind::kRelation: return CloseWithScan(node, std::move(above));
@@ -96,6 +102,43 @@ class Planner {
     return Status::OK();
   }
 
+  // The side that streams goes on; the other is read into memory before the first batch. Of two tables, the side of which every row is kept goes on.
+  Status WalkJoin(const LogicalPlan& node, PipelineSpec above, bool below_watermark) {
+    const std::vector<plan::PlanPtr>& sides = node.children;
+    const bool left_goes_on = IsStreaming(*sides[0]) || (!IsStreaming(*sides[1]) && node.join_type != "RightOuter");
+    const LogicalPlan& through = *sides[left_goes_on ? 0 : 1];
+    const LogicalPlan& fixed = *sides[left_goes_on ? 1 : 0];
+    if (IsStreaming(fixed)) return Unsupported("A join of two streams");
+    if (node.join_type == "FullOuter") return Unsupported("A full outer join");
+    RowOperatorSpec spec;
+    spec.kind = RowOperatorKind::kHashJoin;
+    spec.input = through.output;
+    spec.output = node.output;
+    spec.stream_is_left = left_goes_on;
+    spec.join = node.join_type == "LeftSemi"                              ? JoinKind::kSemi
+                : node.join_type == "LeftAnti"                            ? JoinKind::kAnti
+                : node.join_type == "Inner" || node.join_type == "Cross" ? JoinKind::kInner
+                                                                          : JoinKind::kOuter;
+    JoinCondition condition = SplitJoinCondition(node.condition, through.output, fixed.output);
+    spec.keys = std::move(condition.stream_keys);
+    spec.condition = And(condition.rest);
+
+    const auto index = physical_.static_sides.size();
+    physical_.static_sides.push_back({std::make_unique<StaticTable>(fixed.output, std::move(condition.static_keys)), {}});
+    static_specs_.emplace_back();
+    spec.static_table = physical_.static_sides[index].table.get();
+    above.operators.push_back(std::move(spec));
+    PipelineSpec rows;
+    rows.output = fixed.output;
+    rows.static_table = static_cast<int>(index);
+    ARROW_RETURN_NOT_OK(Walk(fixed, std::move(rows), /*below_watermark=*/false));
+    return Walk(through, std::move(above), below_watermark);
+  }
+
+  static Status Unsupported(std::string_view what) {
+    return UserError("TIDEMILL_UNSUPPORTED_OPERATOR", "{} is not supported yet.", what);
+  }
+
   Status WalkWatermark(const LogicalPlan& node, PipelineSpec above, bool below_watermark) {
     RowOperatorSpec spec;
     spec.kind = RowOperatorKind::kWatermark;
@@ -113,6 +156,7 @@ class Planner {
   }
 
   Status WalkAggregate(const LogicalPlan& node, PipelineSpec above, bool below_watermark) {
+    if (above.static_table >= 0) return Unsupported("An aggregation of a table that is joined with a stream");
     StatefulAggregate aggregate;
     aggregate.operator_id = static_cast<int64_t>(physical_.aggregates.size());
     aggregate.output = node.output;
@@ -157,8 +201,10 @@ class Planner {
   }
 
   Status CloseWithScan(const LogicalPlan& relation, PipelineSpec above) {
+    const int side = above.static_table;
     Leaf leaf;
-    leaf.source = SourceOf(relation);
+    leaf.source = side < 0 ? SourceOf(relation) : static_cast<int>(physical_.static_sources.size());
+    if (side >= 0) physical_.static_sources.push_back(relation.table);
     leaf.output = relation.output;
     const type::Schema& schema = relation.table->schema;
     for (const ExprPtr& attribute : relation.output) {
@@ -180,8 +226,8 @@ class Planner {
     }
     leaf.scan_filter = And(in_scan);
     std::reverse(above.operators.begin(), above.operators.end());
-    leaf_specs_.push_back(std::move(above));
-    physical_.leaves.push_back(std::move(leaf));
+    (side < 0 ? leaf_specs_ : static_specs_[side]).push_back(std::move(above));
+    (side < 0 ? physical_.leaves : physical_.static_sides[side].leaves).push_back(std::move(leaf));
     return Status::OK();
   }
 
@@ -197,6 +243,7 @@ class Planner {
   const Config& config_;
   PhysicalPlan physical_;
   std::vector<PipelineSpec> leaf_specs_;
+  std::vector<std::vector<PipelineSpec>> static_specs_;  // by static side, by leaf
   std::vector<PipelineSpec> after_specs_;
   std::vector<int64_t> relations_;  // by source: LogicalPlan::relation_id
 };

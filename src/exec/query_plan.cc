@@ -11,6 +11,7 @@
 #include "exec/row_operator.h"
 #include "expr/evaluator.h"
 #include "expr/resolve.h"
+#include "row/murmur3.h"
 
 namespace tidemill::exec {
 
@@ -56,6 +57,28 @@ struct AggregateTask {
   int32_t sink_partition = 0;
 };
 
+/// Keeps what the scans of a static side hand on.
+class CollectingSink final : public connector::Sink {
+ public:
+  std::string Description() const override { return "rows of a join"; }
+  Result<bool> HasBatch(int64_t) override { return false; }
+  Result<std::unique_ptr<connector::SinkWriter>> OpenWriter(int64_t, int32_t) override { return std::make_unique<Writer>(); }
+  Status Commit(int64_t, std::vector<connector::WriterResult>) override { return Status::OK(); }
+
+ private:
+  class Writer final : public connector::SinkWriter {
+   public:
+    Status Write(const arrow::RecordBatch& batch) override {
+      result_.rows.push_back(batch.Slice(0));
+      return Status::OK();
+    }
+    Result<connector::WriterResult> Finish() override { return std::move(result_); }
+
+   private:
+    connector::WriterResult result_;
+  };
+};
+
 class QueryPlanImpl final : public QueryPlan {
  public:
   QueryPlanImpl(PhysicalPlan physical, const Config& config, state::StateProvider& provider) : physical_(std::move(physical)), provider_(provider) {
@@ -75,6 +98,8 @@ class QueryPlanImpl final : public QueryPlan {
   }
 
   const std::vector<std::shared_ptr<const plan::TableDescription>>& sources() const override { return physical_.sources; }
+  std::vector<std::shared_ptr<const plan::TableDescription>> static_sources() const override { return physical_.static_sources; }
+  void UseStaticSources(std::vector<std::unique_ptr<connector::Source>> sources) override { static_sources_ = std::move(sources); }
   const std::vector<StatefulOperatorInfo>& stateful_operators() const override { return operators_; }
   bool has_watermark() const override { return !physical_.watermark_delays_ms.empty(); }
   const std::vector<int64_t>& watermark_delays_ms() const override { return physical_.watermark_delays_ms; }
@@ -120,6 +145,7 @@ class QueryPlanImpl final : public QueryPlan {
  private:
   Status RunStages(const BatchInput& input, const std::vector<connector::Source*>& sources, connector::Sink& sink, ThreadPool& pool,
                    std::stop_token stop, BatchOutput* output) {
+    ARROW_RETURN_NOT_OK(LoadStaticSides(input, pool, stop));
     // What each aggregation received, by partition; filled in from the sources towards the sink.
     std::vector<std::vector<std::vector<PartialChunk>>> exchanges(physical_.aggregates.size());
     for (auto& exchange : exchanges) exchange.resize(physical_.partitions);
@@ -155,6 +181,30 @@ class QueryPlanImpl final : public QueryPlan {
       }
       ARROW_RETURN_NOT_OK(status);
       exchanges[number].clear();
+    }
+    return Status::OK();
+  }
+
+  /// The last first: a table's own rows may come through joins with later ones.
+  Status LoadStaticSides(const BatchInput& input, ThreadPool& pool, std::stop_token stop) {
+    for (auto side = physical_.static_sides.rbegin(); side != physical_.static_sides.rend(); ++side) {
+      if (side->table->is_loaded()) continue;
+      CollectingSink rows;
+      std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+      for (const Leaf& leaf : side->leaves) {
+        connector::Source& source = *static_sources_.at(leaf.source);
+        ARROW_ASSIGN_OR_RAISE(const auto end, source.LatestOffset(std::nullopt, /*ignore_limits=*/true));
+        if (!end) continue;
+        ARROW_ASSIGN_OR_RAISE(const auto partitions, source.PlanPartitions(std::nullopt, *end));
+        std::vector<TaskResult> results(partitions.size());
+        ARROW_RETURN_NOT_OK(pool.ParallelFor(static_cast<int>(partitions.size()), stop, [&](int i) {
+          return RunScan(leaf, input, source, *partitions[i], i, rows, stop, &results[i]);
+        }));
+        for (TaskResult& result : results) {
+          if (result.sink) std::move(result.sink->rows.begin(), result.sink->rows.end(), std::back_inserter(batches));
+        }
+      }
+      ARROW_RETURN_NOT_OK(side->table->Load(batches));
     }
     return Status::OK();
   }
@@ -225,6 +275,11 @@ class QueryPlanImpl final : public QueryPlan {
     options.key_schema = aggregate.layout->keys;
     options.value_schema = aggregate.layout->state_value;
     if (aggregate.layout->event_time && physical_.mode != plan::OutputMode::kComplete) options.due_us = *aggregate.layout->event_time;
+    if (!aggregate.single_partition) {
+      options.belongs = [&keys = aggregate.layout->keys, partition, partitions = physical_.partitions](std::string_view key) {
+        return row::PartitionOf(row::HashRow(keys, key), partitions) == partition;
+      };
+    }
     options.codec = codec_;
     options.row_checksum = row_checksum_;
     options.min_deltas_for_snapshot = min_deltas_for_snapshot_;
@@ -263,6 +318,7 @@ class QueryPlanImpl final : public QueryPlan {
 
   PhysicalPlan physical_;
   state::StateProvider& provider_;
+  std::vector<std::unique_ptr<connector::Source>> static_sources_;
   std::vector<StatefulOperatorInfo> operators_;
   bool allow_multiple_ = true;
   std::string codec_;

@@ -77,6 +77,10 @@ class QueryPlan {
 
   /// Streaming relations in first-visit order: source k reads table k.
   virtual const std::vector<std::shared_ptr<const plan::TableDescription>>& sources() const = 0;
+  /// Tables that joins read as a whole, once: static source k reads table k.
+  virtual std::vector<std::shared_ptr<const plan::TableDescription>> static_sources() const { return {}; }
+  /// `sources` in that order; before the first batch.
+  virtual void UseStaticSources(std::vector<std::unique_ptr<connector::Source>> sources) {}
   virtual const std::vector<StatefulOperatorInfo>& stateful_operators() const = 0;
   virtual bool has_watermark() const = 0;
   /// Delay of each watermark operator, in plan order, ms.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "exec/hash_join.h"
 #include "expr/evaluator.h"
 #include "expr/resolve.h"
 
@@ -140,6 +141,7 @@ Result<std::unique_ptr<RowOperator>> MakeRowOperator(const RowOperatorSpec& spec
       }
       return std::make_unique<ProjectOperator>(std::move(projections), ArrowSchemaOf(spec.output));
     }
+    case RowOperatorKind::kHashJoin: return MakeHashJoin(spec);
     case RowOperatorKind::kWatermark: return std::make_unique<WatermarkOperator>(spec.column, &(*event_time)[spec.watermark]);
   }
   return InternalError("unknown row operator");

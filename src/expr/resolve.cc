@@ -14,6 +14,7 @@
 #include "expr/coercion_internal.h"
 #include "expr/evaluator.h"
 #include "expr/registry_internal.h"
+#include "expr/spark_functions_internal.h"
 #include "expr/timestamp_internal.h"
 
 namespace tidemill::expr {
@@ -35,6 +36,9 @@ const std::set<std::string>& NondeterministicNames() {
 }
 
 Error UnknownFunction(const std::string& name) {
+  if (IsSparkFunction(name)) {
+    return UserError("TIDEMILL_UNSUPPORTED_FUNCTION", "The function `{}` of Spark is not supported yet.", name).Param("routineName", "`" + name + "`");
+  }
   const std::string near = NearestName(name, FunctionNames());
   const std::string hint = near.empty() ? "" : " Did you mean `" + near + "`?";
   return UserError("UNRESOLVED_ROUTINE", "Cannot resolve routine `{}`: there is no function of this name here.{}", name, hint)

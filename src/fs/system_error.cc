@@ -18,8 +18,8 @@ Status SystemError(int code, std::string_view action, const std::string& path) {
     case EACCES:
     case EPERM:
       return ExternalError("TIDEMILL_PERMISSION_DENIED",
-                           "Cannot {} {}: permission denied. The user that runs tidemill needs the right to {} it, and to search the folders above it",
-                           action, path, action)
+                           "Cannot {} {}: permission denied. The user that runs tidemill needs rights on it, and the right to search the folders above it",
+                           action, path)
           .Path(path);
     case EROFS:
       return ExternalError("TIDEMILL_PERMISSION_DENIED",

@@ -15,6 +15,8 @@ namespace {
 
 // Far above what a person writes; a view that names itself gets here.
 constexpr int kMaxDepth = 200;
+// Views used twice by views used twice … double each time; planning must end before memory does.
+constexpr int64_t kMaxNodes = 50'000;
 
 Result<PlanPtr> ResolveProject(const LogicalPlan& node, PlanPtr child, const AnalysisFrame& frame) {
   ARROW_ASSIGN_OR_RAISE(std::vector<ExprPtr> items, ExpandStars(node.expressions, NameScope(child->output, frame.case_sensitive)));
@@ -66,12 +68,13 @@ Result<PlanPtr> ResolveSubqueryAlias(const LogicalPlan& node, PlanPtr child) {
 
 Result<PlanPtr> ResolveJoin(const LogicalPlan& node, std::vector<PlanPtr> children, const AnalysisFrame& frame) {
   auto join = std::make_shared<LogicalPlan>(node);
-  join->output = children[0]->output;
-  join->output.insert(join->output.end(), children[1]->output.begin(), children[1]->output.end());
   if (join->condition) {
-    ARROW_ASSIGN_OR_RAISE(join->condition, ResolveExpression(join->condition, NameScope(join->output, frame.case_sensitive), frame));
+    std::vector<ExprPtr> both = children[0]->output;
+    both.insert(both.end(), children[1]->output.begin(), children[1]->output.end());
+    ARROW_ASSIGN_OR_RAISE(join->condition, ResolveExpression(join->condition, NameScope(both, frame.case_sensitive), frame));
   }
   join->children = std::move(children);
+  join->output = JoinOutput(*join);
   return PlanPtr(std::move(join));
 }
 
@@ -116,6 +119,10 @@ bool IsResolved(const LogicalPlan& plan) { return !plan.output.empty() && plan.k
 
 Result<PlanPtr> ResolvePlan(const PlanPtr& plan, AnalysisFrame frame) {
   if (IsResolved(*plan)) return plan;
+  if (frame.nodes != nullptr && ++*frame.nodes > kMaxNodes) {
+    return AtOrigin(UserError("TIDEMILL_QUERY_TOO_DEEP", "The query has more than {} relations and operators once its views are put in.", kMaxNodes),
+                    plan->origin);
+  }
   if (++frame.depth > kMaxDepth) {
     return AtOrigin(UserError("RECURSIVE_VIEW", "The plan is nested deeper than {} levels; does a view name itself?", kMaxDepth),
                     plan->origin);
@@ -152,7 +159,8 @@ Status Unsupported(std::string_view feature, const expr::Origin& origin) {
 }
 
 Result<PlanPtr> Analyze(const PlanPtr& plan, const Catalog& catalog, const Config& config) {
-  AnalysisFrame frame{catalog, config, {}, false, 0};
+  int64_t nodes = 0;
+  AnalysisFrame frame{catalog, config, {}, false, &nodes, 0};
   frame.context.time_zone = config.Get(conf::kSessionTimeZone);
   frame.context.ansi = config.GetBool(conf::kAnsiEnabled);
   frame.case_sensitive = config.GetBool(conf::kCaseSensitive);

@@ -19,6 +19,7 @@ struct AnalysisFrame {
   const Config& config;
   expr::EvalContext context;
   bool case_sensitive = false;
+  int64_t* nodes = nullptr;  ///< resolved so far in the whole query, against views that double at every use
   int depth = 0;  ///< nested views and subqueries, against views that name themselves
 };
 

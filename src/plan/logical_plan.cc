@@ -129,6 +129,25 @@ bool IsStreaming(const LogicalPlan& plan) {
   return false;
 }
 
+std::vector<ExprPtr> JoinOutput(const LogicalPlan& plan) {
+  std::vector<ExprPtr> output;
+  const auto append = [&output](const std::vector<ExprPtr>& side, bool may_be_missing) {
+    for (const ExprPtr& column : side) {
+      if (!may_be_missing || column->nullable) {
+        output.push_back(column);
+        continue;
+      }
+      auto nullable = std::make_shared<expr::Expression>(*column);
+      nullable->nullable = true;
+      output.push_back(std::move(nullable));
+    }
+  };
+  const bool full = plan.join_type == "FullOuter";
+  append(plan.children[0]->output, full || plan.join_type == "RightOuter");
+  if (plan.join_type != "LeftSemi" && plan.join_type != "LeftAnti") append(plan.children[1]->output, full || plan.join_type == "LeftOuter");
+  return output;
+}
+
 type::Schema OutputSchema(const LogicalPlan& plan) {
   type::Schema schema;
   for (const ExprPtr& column : plan.output) {

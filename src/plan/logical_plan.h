@@ -91,6 +91,8 @@ class LogicalPlan {
 
 /// Does the plan read a stream?
 bool IsStreaming(const LogicalPlan& plan);
+/// Columns of a join of `plan.children`: a side that an outer join may leave out can be null; a semi or anti join has the left side's alone.
+std::vector<expr::ExprPtr> JoinOutput(const LogicalPlan& plan);
 /// The output attributes as a schema.
 type::Schema OutputSchema(const LogicalPlan& plan);
 

@@ -15,12 +15,12 @@ using expr::ExprPtr;
 
 namespace {
 
-// What CheckStreaming lets through, but no operator runs yet.
-Status CheckSupported(const LogicalPlan& plan) {
-  for (const PlanPtr& child : plan.children) ARROW_RETURN_NOT_OK(CheckSupported(*child));
+// What CheckStreaming lets through, but no operator runs yet. `joined`: below a join, where a table may be read as a whole.
+Status CheckSupported(const LogicalPlan& plan, bool joined) {
+  for (const PlanPtr& child : plan.children) ARROW_RETURN_NOT_OK(CheckSupported(*child, joined || plan.kind == PlanKind::kJoin));
   switch (plan.kind) {
     case PlanKind::kRelation:
-      if (plan.is_streaming) return Status::OK();
+      if (plan.is_streaming || joined) return Status::OK();
       return Unsupported(fmt::format("Reading table {} as a whole in a streaming query (write STREAM {} for its stream)", plan.table->name,
                                      plan.table->name),
                          plan.origin);
@@ -37,7 +37,8 @@ Status CheckSupported(const LogicalPlan& plan) {
     case PlanKind::kIntersect:
       return Unsupported("INTERSECT", plan.origin);
     case PlanKind::kJoin:
-      return Unsupported("JOIN", plan.origin);
+      if (!IsStreaming(*plan.children[0]) || !IsStreaming(*plan.children[1])) return Status::OK();
+      return Unsupported("A join of two streams", plan.origin);
     default:
       return Status::OK();
   }
@@ -149,7 +150,7 @@ PlanPtr MergeProjects(const PlanPtr& plan) {
 }
 
 Result<PlanPtr> Optimize(const PlanPtr& plan, const Config& config) {
-  ARROW_RETURN_NOT_OK(CheckSupported(*plan));
+  ARROW_RETURN_NOT_OK(CheckSupported(*plan, /*joined=*/false));
   ARROW_ASSIGN_OR_RAISE(PlanPtr optimized, TransformUp(plan, Simplify));
   ARROW_ASSIGN_OR_RAISE(optimized, FoldConstants(optimized));
   optimized = PruneColumns(PushFilters(optimized));

@@ -148,6 +148,24 @@ TEST(OptimizerTest, BothSidesOfAUnionAreFilteredPrunedAndWidened) {
             "      +- StreamingRelation sv, json, []\n");
 }
 
+TEST(OptimizerTest, AJoinAsksItsSidesFirst) {
+  EXPECT_EQ(Optimized("SELECT sv.k, e.v FROM sv JOIN e ON sv.k = e.k AND e.v > 1 WHERE sv.v < 5 AND sv.v <> e.v"),
+            "Project [k#1, v#2]\n"
+            "+- Filter (NOT (v#3 = v#2))\n"
+            "   +- Join Inner, (k#1 = k#4)\n"
+            "      :- Filter ((v#3 < 5) AND (k#1 IS NOT NULL))\n"
+            "      :  +- StreamingRelation sv, json, [k#1, v#3]\n"
+            "      +- Filter ((v#2 > 1) AND (k#4 IS NOT NULL))\n"
+            "         +- Relation e, json, [k#4, v#2]\n");
+  EXPECT_EQ(Optimized("SELECT sv.k FROM sv LEFT JOIN e ON sv.k = e.k AND sv.v > 1 AND e.v > 2 WHERE e.v IS NULL"),
+            "Project [k#1]\n"
+            "+- Filter (v#2 IS NULL)\n"
+            "   +- Join LeftOuter, ((k#1 = k#3) AND (v#4 > 1))\n"
+            "      :- StreamingRelation sv, json, [k#1, v#4]\n"
+            "      +- Filter ((v#2 > 2) AND (k#3 IS NOT NULL))\n"
+            "         +- Relation e, json, [k#3, v#2]\n");
+}
+
 TEST(OptimizerTest, RefusesOperatorsThatDoNotRunYet) {
   for (const char* text : {"SELECT k FROM sv LIMIT 1", "SELECT a.k FROM sv AS a JOIN r ON a.k = r.k", "SELECT k FROM e"}) {
     Result<PlanPtr> plan = OptimizeText(text);

@@ -29,7 +29,7 @@ std::vector<ExprPtr> Keep(const std::vector<ExprPtr>& columns, const Ids& wanted
   return kept;
 }
 
-PlanPtr Prune(const PlanPtr& plan, const Ids& wanted);
+PlanPtr Prune(const PlanPtr& plan, Ids wanted);
 
 PlanPtr PruneProject(const LogicalPlan& node, const Ids& wanted) {
   std::vector<ExprPtr> items = Keep(node.expressions, wanted);
@@ -89,6 +89,14 @@ PlanPtr PruneAggregate(const LogicalPlan& node, const Ids& wanted) {
   return aggregate;
 }
 
+PlanPtr PruneJoin(const LogicalPlan& node, Ids wanted) {
+  auto join = std::make_shared<LogicalPlan>(node);
+  if (join->condition) CollectReferences(*join->condition, &wanted);
+  for (PlanPtr& child : join->children) child = Prune(child, wanted);
+  join->output = JoinOutput(*join);
+  return join;
+}
+
 // Columns of a union go by position, so each side has to deliver exactly those that are left.
 PlanPtr PruneUnion(const LogicalPlan& node, const Ids& wanted) {
   std::vector<size_t> kept;
@@ -109,7 +117,7 @@ PlanPtr PruneUnion(const LogicalPlan& node, const Ids& wanted) {
   return pruned;
 }
 
-PlanPtr Prune(const PlanPtr& plan, const Ids& wanted) {
+PlanPtr Prune(const PlanPtr& plan, Ids wanted) {
   switch (plan->kind) {
     case PlanKind::kRelation: {
       auto relation = std::make_shared<LogicalPlan>(*plan);
@@ -128,6 +136,8 @@ PlanPtr Prune(const PlanPtr& plan, const Ids& wanted) {
       return PruneAggregate(*plan, wanted);
     case PlanKind::kUnion:
       return PruneUnion(*plan, wanted);
+    case PlanKind::kJoin:
+      return PruneJoin(*plan, std::move(wanted));
     default:
       return plan;
   }

@@ -1,5 +1,6 @@
 // Filters as far down as they may go. Spark's state and watermarks depend on how far: a row that a pushed filter rejects moves no watermark.
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -110,6 +111,72 @@ PlanPtr PushBelowUnion(const LogicalPlan& node, const std::vector<ExprPtr>& conj
   return pushed;
 }
 
+bool ReadsOnly(const ExprPtr& conjunct, const LogicalPlan& side) {
+  const std::set<int64_t> read = References({conjunct});
+  return !read.empty() && std::all_of(read.begin(), read.end(), [&](int64_t id) {
+    return std::any_of(side.output.begin(), side.output.end(), [&](const ExprPtr& column) { return column->id == id; });
+  });
+}
+
+ExprPtr IsNotNull(const ExprPtr& column) {
+  auto test = std::make_shared<expr::Expression>();
+  test->kind = ExprKind::kCall;
+  test->name = "isnotnull";
+  test->children = {column};
+  test->type = type::Boolean();
+  test->nullable = false;
+  return test;
+}
+
+// A row whose key is null finds no partner: where it would vanish for that, it need not come so far.
+void AddNullTests(const std::vector<ExprPtr>& condition, const LogicalPlan& side, std::vector<ExprPtr>* below) {
+  std::set<int64_t> tested;
+  for (const ExprPtr& conjunct : condition) {
+    const bool is_equality = conjunct->kind == ExprKind::kCall && (conjunct->name == "=" || conjunct->name == "==");
+    if (!is_equality || ReadsOnly(conjunct, side)) continue;
+    for (const ExprPtr& key : conjunct->children) {
+      const bool is_column = key->kind == ExprKind::kAttribute && key->nullable && ReadsOnly(key, side);
+      if (is_column && tested.insert(key->id).second) below->push_back(IsNotNull(key));
+    }
+  }
+}
+
+// What looks at one side only is asked there, unless an outer join would then show a row alone that it must not show.
+PlanPtr PushBelowJoin(const LogicalPlan& node, const std::vector<ExprPtr>& conjuncts) {
+  const std::string& type = node.join_type;
+  const bool keeps[2] = {type == "LeftOuter" || type == "FullOuter" || type == "LeftAnti", type == "RightOuter" || type == "FullOuter"};
+  auto join = std::make_shared<LogicalPlan>(node);
+  std::vector<ExprPtr> above, below[2], on;
+  for (const ExprPtr& conjunct : conjuncts) {
+    // A filter above may pass to a side that is never filled up with nulls.
+    if (ReadsOnly(conjunct, *node.children[0]) && !keeps[1]) {
+      below[0].push_back(conjunct);
+    } else if (ReadsOnly(conjunct, *node.children[1]) && !keeps[0]) {
+      below[1].push_back(conjunct);
+    } else {
+      above.push_back(conjunct);
+    }
+  }
+  const std::vector<ExprPtr> condition = node.condition ? SplitConjuncts(node.condition) : std::vector<ExprPtr>{};
+  for (const ExprPtr& conjunct : condition) {
+    // A part of the condition may pass to a side whose rows are not kept without a partner.
+    if (ReadsOnly(conjunct, *node.children[0]) && !keeps[0]) {
+      below[0].push_back(conjunct);
+    } else if (ReadsOnly(conjunct, *node.children[1]) && !keeps[1]) {
+      below[1].push_back(conjunct);
+    } else {
+      on.push_back(conjunct);
+    }
+  }
+  for (int side = 0; side < 2; ++side) {
+    if (!keeps[side]) AddNullTests(condition, *node.children[side], &below[side]);
+    join->children[side] = Push(node.children[side], below[side]);
+  }
+  join->condition = on.empty() ? nullptr : JoinConjuncts(on);
+  join->output = JoinOutput(*join);
+  return FilterAbove(std::move(join), above);
+}
+
 PlanPtr Push(const PlanPtr& plan, const std::vector<ExprPtr>& conjuncts) {
   switch (plan->kind) {
     case PlanKind::kFilter:
@@ -118,6 +185,8 @@ PlanPtr Push(const PlanPtr& plan, const std::vector<ExprPtr>& conjuncts) {
       return PushBelowProject(*plan, conjuncts);
     case PlanKind::kAggregate:
       return PushBelowAggregate(*plan, conjuncts);
+    case PlanKind::kJoin:
+      return PushBelowJoin(*plan, conjuncts);
     case PlanKind::kUnion:
       return PushBelowUnion(*plan, conjuncts);
     case PlanKind::kWatermark:

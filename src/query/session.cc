@@ -115,6 +115,7 @@ Result<Flow> Session::PlanStreamingTable(const sql::CreateStreamingTableStatemen
     ARROW_ASSIGN_OR_RAISE(flow.query.output_mode, plan::ParseOutputMode(*mode));
   }
   ARROW_RETURN_NOT_OK(plan::CheckStreaming(*flow.query.analyzed, flow.query.output_mode, config_));
+  ARROW_RETURN_NOT_OK(plan::Optimize(flow.query.analyzed, config_).status());  // what no operator runs yet is said before anything starts
   if (format->needs_checkpoint) properties.try_emplace("path", fs::Join(config_.Get(conf::kWarehouseDir), statement.name.back()));
   flow.query.sink_format = statement.format;
   ARROW_RETURN_NOT_OK(Finish(statement.name.back(), &properties, *format, only_query, &flow.query));
@@ -137,6 +138,7 @@ Result<Flow> Session::PlanConsoleQuery(const sql::QueryStatement& statement, boo
     if (!plan::CheckStreaming(*flow.query.analyzed, plan::OutputMode::kUpdate, config_).ok()) return append;
     flow.query.output_mode = plan::OutputMode::kUpdate;
   }
+  ARROW_RETURN_NOT_OK(plan::Optimize(flow.query.analyzed, config_).status());
   flow.query.sink_format = "console";
   plan::Options properties;
   const std::string name = flow_names_.empty() ? "query" : fmt::format("query{}", flow_names_.size() + 1);
@@ -197,6 +199,10 @@ Status Session::Finish(const std::string& name, plan::Options* properties, const
   request.only_query = only_query;
   request.needs_checkpoint = format.needs_checkpoint;
   ARROW_ASSIGN_OR_RAISE(const CheckpointLocation location, LocateCheckpoint(request, file_system_));
+  if (!checkpoints_.insert(location.path).second) {
+    return UserError("TIDEMILL_CHECKPOINT_SHARED", "Two queries of the job have the same checkpoint {}; {} needs one of its own.", location.path, name)
+        .Path(location.path);
+  }
   query->checkpoint = location.path;
   query->temporary_checkpoint = location.temporary;
   query->sink_options = *properties;

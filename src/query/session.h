@@ -72,6 +72,7 @@ class Session {
   Config config_;
   SessionCatalog catalog_;
   std::set<std::string> flow_names_;
+  std::set<std::string> checkpoints_;  // of the flows
   std::vector<std::string> warnings_;
 };
 

@@ -26,6 +26,14 @@ class MemoryStore::Loader final : public RowReceiver {
   Status Put(std::string_view key, std::string_view value) override {
     ARROW_RETURN_NOT_OK(Check(store_.options_.key_schema, key, "KEY"));
     ARROW_RETURN_NOT_OK(Check(store_.options_.value_schema, value, "VALUE"));
+    if (store_.options_.belongs && !store_.options_.belongs(key)) {
+      return ExternalError("TIDEMILL_STATE_OF_ANOTHER_PARTITION",
+                           "The state files of {} hold a row of another partition: files of two partitions were mixed up, or the query was started "
+                           "with another number "
+                           "of them. Restore the folder from a backup.",
+                           store_.directory_)
+          .Path(store_.directory_);
+    }
     return store_.rows_.Put(key, value);
   }
   Status Delete(std::string_view key) override { return store_.rows_.Delete(key); }

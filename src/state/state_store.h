@@ -37,6 +37,8 @@ struct StoreOptions {
   /// so that eviction costs what
   /// is evicted. Unset: no eviction by time.
   std::function<std::optional<int64_t>(std::string_view key)> due_us;
+  /// Is a key of this store's partition? Asked of every row that is read from files, where those of two partitions may have been mixed up. Unset: not asked.
+  std::function<bool(std::string_view key)> belongs;
   std::string codec = "lz4";  ///< spark.sql.streaming.stateStore.compression.codec
   bool row_checksum = false;
   int min_deltas_for_snapshot = 10;

@@ -13,6 +13,10 @@ namespace tidemill::stream {
 
 namespace {
 
+/// Before a failed batch is run again for the first time.
+constexpr int64_t kFirstPauseMs = 100;
+
+
 // Offsets are JSON: another engine may have written the same one with other blanks or another order of keys.
 bool SameOffset(const std::optional<connector::Offset>& a, const std::optional<connector::Offset>& b) {
   if (a == b) return true;
@@ -130,7 +134,11 @@ Status MicroBatchLoop::RunWithRetries(MicroBatch& batch) {
     if (status.ok()) return status;
     Abandon(batch);
     if (!IsRetryable(status) || attempt == attempts || abandon_.stop_requested()) return status;
-    log::Warning("Batch {} failed in {} (attempt {} of {}) and is run again: {}", batch.id, PhaseName(batch.phase), attempt, attempts, status.message());
+    // Each pause is four times the one before: room is freed, a network comes back.
+    const int64_t pause_ms = kFirstPauseMs << (2 * std::min<int64_t>(attempt - 1, 5));
+    log::Warning("Batch {} failed in {} (attempt {} of {}) and is run again in {} ms: {}", batch.id, PhaseName(batch.phase), attempt, attempts, pause_ms,
+                 status.message());
+    parts_.clock.WaitUntil(parts_.clock.NowMs() + pause_ms, abandon_);
     log_.RetryFailed();
   }
 }

@@ -35,6 +35,9 @@ Status RunningQuery::Open() {
   ARROW_ASSIGN_OR_RAISE(const connector::Format* format, services_.registry.Find(options_.sink_format));
   ARROW_RETURN_NOT_OK(CheckSink(*format));
   if (options_.config.GetBool(conf::kUnsupportedOperationCheck)) {
+    if (!plan::IsStreaming(*options_.analyzed)) {
+      return UserError("WRITE_STREAM_NOT_ALLOWED", "`writeStream` can be called only on streaming Dataset/DataFrame.");
+    }
     ARROW_RETURN_NOT_OK(plan::CheckStreaming(*options_.analyzed, options_.output_mode, options_.config));
   }
   ARROW_RETURN_NOT_OK(OpenCheckpoint());
@@ -132,33 +135,58 @@ Status RunningQuery::MakePlan() {
 Status RunningQuery::MakeSources() {
   int number = 0;
   for (const auto& table : plan_->sources()) {
-    ARROW_ASSIGN_OR_RAISE(const connector::Format* format, services_.registry.Find(table->format));
-    if (!format->make_source) {
-      return UserError("_LEGACY_ERROR_TEMP_2049", "Data source {} does not support streamed reading.", table->format)
-          .Param("className", table->format)
-          .Param("operator", "reading");
-    }
-    const connector::SourceContext context{services_.file_system, services_.clock,        pinned_.config,
-                                           layout_.source(number), table->schema,          table->options,
-                                           options_.base_directory};
-    ARROW_ASSIGN_OR_RAISE(auto source, format->make_source(context));
+    ARROW_ASSIGN_OR_RAISE(auto source, MakeSource(*table, layout_.source(number++)));
     sources_.push_back(std::move(source));
-    ++number;
   }
+  std::vector<std::unique_ptr<connector::Source>> static_sources;
+  for (const auto& table : plan_->static_sources()) {
+    // Read once from the beginning: such a source keeps no log.
+    ARROW_ASSIGN_OR_RAISE(auto source, MakeSource(*table, fs::Join(layout_.root, "no-log")));
+    static_sources.push_back(std::move(source));
+  }
+  plan_->UseStaticSources(std::move(static_sources));
   return Status::OK();
 }
 
+Result<std::unique_ptr<connector::Source>> RunningQuery::MakeSource(const plan::TableDescription& table, const std::string& metadata_path) {
+  ARROW_ASSIGN_OR_RAISE(const connector::Format* format, services_.registry.Find(table.format));
+  if (!format->make_source) {
+    return UserError("_LEGACY_ERROR_TEMP_2049", "Data source {} does not support streamed reading.", table.format)
+        .Param("className", table.format)
+        .Param("operator", "reading");
+  }
+  return format->make_source({services_.file_system, services_.clock, pinned_.config, metadata_path, table.schema, table.options, options_.base_directory});
+}
+
+// What the sink has beyond our offsets, somebody else wrote; to take it for ours would leave rows out in silence.
+Status RunningQuery::CheckSinkIsNotAhead() const {
+  const int64_t first_new = restart_.next_batch_id + (restart_.rerun ? 1 : 0);
+  ARROW_ASSIGN_OR_RAISE(const bool ahead, sink_->HasBatch(first_new));
+  if (!ahead) return Status::OK();
+  return UserError("TIDEMILL_SINK_AHEAD",
+                   "{} has batch {} already, which this query has not come to. Its folder belongs to another query, or the checkpoint {} was removed "
+                   "or replaced by an "
+                   "older one since. Give the query a folder of its own, or bring back the checkpoint that belongs to this one.",
+                   sink_->Description(), first_new, layout_.root)
+      .Path(layout_.root);
+}
+
 Status RunningQuery::CheckRestart() const {
+  ARROW_RETURN_NOT_OK(CheckSinkIsNotAhead());
   if (!restart_.latest) return Status::OK();
   const size_t logged = restart_.latest->offsets.size();
   if (logged != sources_.size()) {
-    return UserError("", "assertion failed: There are [{}] sources in the checkpoint offsets and now there are [{}] sources requested by the query. Cannot continue.",
-                     logged, sources_.size())
+    return UserError("",
+                     "assertion failed: There are [{}] sources in the checkpoint offsets and now there are [{}] sources requested by the query. "
+                     "Cannot continue. "
+                     "Bring back the query that wrote {}, or start this one with a new checkpoint.",
+                     logged, sources_.size(), layout_.root)
         .Path(layout_.offsets());
   }
   if (restart_.has_state_ids && !plan_->stateful_operators().empty()) {
     return UserError("STATE_STORE_CHECKPOINT_IDS_NOT_SUPPORTED",
-                     "The checkpoint {} has state of checkpoint format 2 (unique ids in its commit log), which the state store provider {} cannot read", layout_.root,
+                     "The checkpoint {} has state of checkpoint format 2 (unique ids in its commit log), which the state store provider {} cannot "
+                     "read", layout_.root,
                      kMemoryProvider)
         .Path(layout_.commits());
   }

@@ -1,6 +1,7 @@
 #include "stream/restart.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/log.h"
@@ -26,6 +27,21 @@ Status CheckNewQuery(fs::FileSystem& file_system, const checkpoint::Layout& layo
       .Path(layout.state());
 }
 
+// Every source keeps JSON; what is none was cut off or damaged.
+Result<checkpoint::OffsetEntry> ReadOffsets(checkpoint::OffsetLog& log, const checkpoint::Layout& layout, int64_t id) {
+  ARROW_ASSIGN_OR_RAISE(checkpoint::OffsetEntry entry, log.Get(id));
+  for (const auto& offset : entry.offsets) {
+    if (!offset || nlohmann::json::accept(*offset)) continue;
+    return ExternalError("TIDEMILL_MALFORMED_LOG",
+                         "Failed to read log file {}/{}. The offset \"{}\" is cut off or damaged. Restore the file from a copy of the checkpoint; if "
+                         "there is none, start "
+                         "with a new checkpoint folder",
+                         layout.offsets(), id, offset->substr(0, 80))
+        .Path(fmt::format("{}/{}", layout.offsets(), id));
+  }
+  return entry;
+}
+
 }  // namespace
 
 Result<RestartPoint> ReadRestartPoint(fs::FileSystem& file_system, const checkpoint::Layout& layout) {
@@ -47,7 +63,7 @@ Result<RestartPoint> ReadRestartPoint(fs::FileSystem& file_system, const checkpo
   ARROW_RETURN_NOT_OK(checkpoint::MakeRecoveryDurable(file_system, layout));
 
   const int64_t latest_id = facts.offset_ids.back();
-  ARROW_ASSIGN_OR_RAISE(point.latest, offset_log.Get(latest_id));
+  ARROW_ASSIGN_OR_RAISE(point.latest, ReadOffsets(offset_log, layout, latest_id));
   point.next_batch_id = plan.next_batch_id;
   point.rerun = plan.rerun;
   point.watermark_ms = point.latest->batch_watermark_ms;
@@ -65,7 +81,7 @@ Result<RestartPoint> ReadRestartPoint(fs::FileSystem& file_system, const checkpo
   }
   point.end = point.latest->offsets;
   if (plan.start_offsets_of) {
-    ARROW_ASSIGN_OR_RAISE(const checkpoint::OffsetEntry before, offset_log.Get(*plan.start_offsets_of));
+    ARROW_ASSIGN_OR_RAISE(const checkpoint::OffsetEntry before, ReadOffsets(offset_log, layout, *plan.start_offsets_of));
     point.start = before.offsets;
     point.late_watermark_ms = before.batch_watermark_ms;
   }

@@ -108,7 +108,9 @@ Status RunningQuery::WaitForNextTrigger(int64_t trigger_start_ms, bool executed)
   }
   const int64_t next_ms = NextTickMs(trigger_start_ms, options_.trigger.interval_ms);
   if (now_ms >= next_ms) {
-    log::Warning("The query falls behind: a trigger took {} ms, the interval is {} ms", now_ms - trigger_start_ms, options_.trigger.interval_ms);
+    if (const int64_t took_ms = now_ms - trigger_start_ms; took_ms > options_.trigger.interval_ms) {
+      log::Warning("The query {} falls behind: a trigger took {} ms, the interval is {} ms", options_.name, took_ms, options_.trigger.interval_ms);
+    }
     return Status::OK();
   }
   ARROW_RETURN_NOT_OK(loop_->Flush());

@@ -43,6 +43,8 @@ class RunningQuery final : public StreamingQuery {
   Status MakeSink(const connector::Format& format);
   Status MakePlan();
   Status MakeSources();
+  Result<std::unique_ptr<connector::Source>> MakeSource(const plan::TableDescription& table, const std::string& metadata_path);
+  Status CheckSinkIsNotAhead() const;
   Status CheckRestart() const;
   void MakeLoop();
 

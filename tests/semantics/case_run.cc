@@ -201,14 +201,19 @@ Result<plan::PlanPtr> CaseRun::Build() {
 
 Status CaseRun::AddInput(const std::string& name, const Json& spec) {
   const std::string kind = spec.value("type", "files");
-  if (kind == "static") return Status::NotImplemented("reading a table as a batch");
   plan::TableDescription table;
   table.name = name;
   table.format = spec.value("format", "json");
   table.options = Options(spec.value("options", Json::object()), work_);
-  table.is_streaming_view = true;
+  table.is_streaming_view = kind != "static";
   if (spec.contains("schema") && spec["schema"].is_string()) {
     ARROW_ASSIGN_OR_RAISE(table.schema, type::ParseDdl(spec["schema"].get<std::string>()));
+  }
+  if (kind == "static") {
+    table.options["path"] = work_ + "/static/" + name;
+    std::filesystem::create_directories(table.options["path"]);
+    std::ofstream file(table.options["path"] + "/rows.json", std::ios::binary);
+    for (const Json& row : spec.value("rows", Json::array())) file << row.dump() << "\n";
   }
   if (kind == "files") table.options["path"] = work_ + "/in/" + name + "/" + spec.value("glob", "");
   ARROW_RETURN_NOT_OK(CheckInput(&table));

@@ -14,6 +14,7 @@ namespace tidemill::connector {
 namespace {
 
 constexpr int64_t kBatchRows = 8192;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // of UTF-8; says nothing, and is no part of the first line
 constexpr int64_t kChunkBytes = int64_t{1} << 20;  // stays in the cache between reading and decoding
 
 // A line ends with LF, CR or both. Where a chunk or split ends between the two, the next begins with an empty line, which is no row.
@@ -55,6 +56,7 @@ class LineChunks {
       const char* first = buffer_.data();
       const char* last = first + cut;
       consumed_ = cut;
+      if (buffer_start_ == 0 && std::string_view(first, cut).starts_with(kByteOrderMark)) first += kByteOrderMark.size();
       if (skip_first_) {
         skip_first_ = false;
         first = FirstLineEnd(first, last) + 1;  // there is one: the chunk ends with it

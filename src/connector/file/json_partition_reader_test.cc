@@ -42,6 +42,7 @@ using Values = std::vector<std::string>;
 TEST_F(JsonPartitionReaderTest, LinesEndWithFeedCarriageReturnOrBoth) {
   EXPECT_EQ(ReadWhole("{\"i\":1}\r{\"i\":2}\r\n{\"i\":3}\n\r{\"i\":4}\r"), (Values{"1", "2", "3", "4"}));  // compared with Spark 4.3.0
   EXPECT_EQ(ReadWhole("{\"i\":1}"), Values{"1"});
+  EXPECT_EQ(ReadWhole("\xef\xbb\xbf{\"i\":1}\n\xef\xbb\xbf{\"i\":2}\n")[0], "1");
   EXPECT_EQ(ReadWhole("\n\n\r\n"), Values{});
   EXPECT_EQ(ReadWhole(""), Values{});
 }
