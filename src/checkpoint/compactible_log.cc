@@ -178,8 +178,9 @@ Status CompactibleLog::MakeDurable(int64_t latest_id) {
   for (int64_t id = FirstInForce(latest_id, interval); id <= latest_id; ++id) {
     const std::string path = PathOf(id, interval);
     ARROW_ASSIGN_OR_RAISE(const auto info, file_system_.Stat(path));
-    if (!info) return EntryMissing(id, FirstInForce(latest_id, interval), latest_id, path);
-    paths.push_back(path);
+    // A log may begin late, in a folder that an older query was given; what is missing then is found by whoever needs it.
+    if (!info && !paths.empty()) return EntryMissing(id, FirstInForce(latest_id, interval), latest_id, path);
+    if (info) paths.push_back(path);
   }
   ARROW_RETURN_NOT_OK(file_system_.MakeDurable(paths));
   std::lock_guard lock(mutex_);

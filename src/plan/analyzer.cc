@@ -1,6 +1,7 @@
 #include "plan/analyzer.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "plan/analyzer_internal.h"
@@ -113,6 +114,21 @@ Result<PlanPtr> ResolveNode(const LogicalPlan& node, std::vector<PlanPtr> childr
   return PlanPtr(std::move(resolved));
 }
 
+Status TooLarge(const LogicalPlan& plan) {
+  return AtOrigin(UserError("TIDEMILL_QUERY_TOO_DEEP", "The query has more than {} relations and operators once its views are put in.", kMaxNodes),
+                  plan.origin);
+}
+
+// Nodes of the tree, where a plan that is used twice counts twice; never more than a little above kMaxNodes.
+int64_t TreeSize(const LogicalPlan& plan, std::unordered_map<const LogicalPlan*, int64_t>* sizes) {
+  const auto known = sizes->find(&plan);
+  if (known != sizes->end()) return known->second;
+  int64_t size = 1;
+  for (const PlanPtr& child : plan.children) size = std::min(size + TreeSize(*child, sizes), kMaxNodes + 1);
+  (*sizes)[&plan] = size;
+  return size;
+}
+
 bool IsResolved(const LogicalPlan& plan) { return !plan.output.empty() && plan.kind != PlanKind::kSubqueryAlias; }
 
 }  // namespace
@@ -120,8 +136,7 @@ bool IsResolved(const LogicalPlan& plan) { return !plan.output.empty() && plan.k
 Result<PlanPtr> ResolvePlan(const PlanPtr& plan, AnalysisFrame frame) {
   if (IsResolved(*plan)) return plan;
   if (frame.nodes != nullptr && ++*frame.nodes > kMaxNodes) {
-    return AtOrigin(UserError("TIDEMILL_QUERY_TOO_DEEP", "The query has more than {} relations and operators once its views are put in.", kMaxNodes),
-                    plan->origin);
+    return TooLarge(*plan);
   }
   if (++frame.depth > kMaxDepth) {
     return AtOrigin(UserError("RECURSIVE_VIEW", "The plan is nested deeper than {} levels; does a view name itself?", kMaxDepth),
@@ -164,7 +179,10 @@ Result<PlanPtr> Analyze(const PlanPtr& plan, const Catalog& catalog, const Confi
   frame.context.time_zone = config.Get(conf::kSessionTimeZone);
   frame.context.ansi = config.GetBool(conf::kAnsiEnabled);
   frame.case_sensitive = config.GetBool(conf::kCaseSensitive);
-  return ResolvePlan(plan, frame);
+  ARROW_ASSIGN_OR_RAISE(PlanPtr resolved, ResolvePlan(plan, frame));
+  std::unordered_map<const LogicalPlan*, int64_t> sizes;
+  if (TreeSize(*resolved, &sizes) > kMaxNodes) return TooLarge(*plan);
+  return resolved;
 }
 
 }  // namespace tidemill::plan

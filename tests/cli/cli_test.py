@@ -76,6 +76,13 @@ class Commands(Case):
         self.run_program("run", "-e", "SELECT 1", "--trigger", "now and then", code=2)
         self.run_program("run", "-e", "SELECT 1", "--set", "spark.sql.shuffle.partitions=some", code=2)
 
+    def test_a_folder_is_no_job(self):
+        self.assertIn("TIDEMILL_JOB_NOT_READABLE", self.run_program("run", ".", code=2).stderr)
+
+    def test_a_function_that_is_missing_is_called_missing(self):
+        refused = self.run_program("run", self.job(TABLE + "SELECT regr_slope(v, v) FROM STREAM e;"), code=3)
+        self.assertIn("TIDEMILL_UNSUPPORTED_FUNCTION", refused.stderr)
+
     def test_mistakes_in_the_sql_are_shown_at_their_place(self):
         report = self.run_program("run", self.job(TABLE + "SELEC k FROM STREAM e;\n"), code=3).stderr
         self.assertIn("job.sql", report)
@@ -307,6 +314,37 @@ class BadInput(Case):
         self.assertFalse((checkpoint / "commits/0").exists())
         self.run_program("run", job, "--set", "spark.sql.files.ignoreMissingFiles=true")
         self.assertEqual(self.rows(), {'{"k":"k2","v":1}': 1})
+
+    def test_an_output_folder_of_another_query_is_refused(self):
+        self.put("1.json", [{"k": "a", "v": 1}])
+        self.run_program("run", self.job(COPY))
+        shutil.rmtree(self.home / "job.checkpoint")
+        failed = self.run_program("run", "job.sql", code=1)
+        self.assertIn("TIDEMILL_SINK_AHEAD", failed.stderr)
+        self.assertEqual(self.rows(), {'{"k":"a","v":1}': 1})
+
+    def test_two_queries_may_not_share_a_checkpoint(self):
+        second = "CREATE STREAMING TABLE d USING json OPTIONS (path 'other', checkpointLocation 'ck') AS SELECT k FROM STREAM e;\n"
+        refused = self.run_program("run", self.job(COPY.replace("path 'out'", "path 'out', checkpointLocation 'ck'") + second), code=3)
+        self.assertIn("TIDEMILL_CHECKPOINT_SHARED", refused.stderr)
+        self.assertFalse((self.home / "ck").exists())
+
+    def test_state_files_of_two_partitions_mixed_up(self):
+        self.put("1.json", [{"at": "2026-01-01T00:00:00Z", "k": f"k{number}", "v": 1} for number in range(100)])
+        job = self.job(COUNT)
+        self.run_program("run", job, "--set", "spark.sql.shuffle.partitions=2")
+        state = self.home / "job.checkpoint/n/n/state/0"
+        (state / "0").rename(state / "x")
+        (state / "1").rename(state / "0")
+        (state / "x").rename(state / "1")
+        self.put("2.json", [{"at": "2026-01-01T00:01:00Z", "k": "z", "v": 1}], 1)
+        failed = self.run_program("run", job, "--set", "spark.sql.shuffle.partitions=2", code=1)
+        self.assertIn("TIDEMILL_STATE_OF_ANOTHER_PARTITION", failed.stderr)
+
+    def test_a_view_that_doubles_at_every_use(self):
+        views = "".join(f"CREATE TEMPORARY VIEW v{i + 1} AS SELECT * FROM v{i} UNION ALL SELECT * FROM v{i};\n" for i in range(40))
+        refused = self.run_program("run", self.job(TABLE + "CREATE TEMPORARY VIEW v0 AS SELECT k FROM STREAM e;\n" + views + "SELECT * FROM v40;"), code=3)
+        self.assertIn("TIDEMILL_QUERY_TOO_DEEP", refused.stderr)
 
     def test_a_read_only_checkpoint(self):
         self.put("1.json", [{"k": "a", "v": 1}])

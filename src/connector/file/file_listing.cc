@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "checkpoint/compactible_log.h"
 
@@ -61,6 +62,34 @@ bool MatchesSimple(std::string_view glob, std::string_view name) {
   }
   while (g < glob.size() && glob[g] == '*') ++g;
   return g == glob.size();
+}
+
+/// The place of the `}` that closes the brace at `open`, npos when none does. `commas`: of those that part its alternatives.
+size_t FindBraceEnd(std::string_view glob, size_t open, std::vector<size_t>* commas) {
+  int depth = 0;
+  for (size_t i = open; i < glob.size(); ++i) {
+    if (glob[i] == '\\') ++i;
+    else if (glob[i] == '{') ++depth;
+    else if (glob[i] == ',' && depth == 1) commas->push_back(i);
+    else if (glob[i] == '}' && --depth == 0) return i;
+  }
+  return std::string_view::npos;
+}
+
+/// `x{a,b}` as `xa`, `xb`: one glob without braces for each choice of alternatives, which may hold slashes and braces themselves.
+void ExpandBraces(const std::string& glob, std::vector<std::string>* out) {
+  size_t open = 0;
+  while (open < glob.size() && glob[open] != '{') open += glob[open] == '\\' ? 2 : 1;
+  std::vector<size_t> cuts = {open};
+  const size_t close = open < glob.size() ? FindBraceEnd(glob, open, &cuts) : std::string::npos;
+  if (close == std::string::npos) {
+    out->push_back(glob);
+    return;
+  }
+  cuts.push_back(close);
+  for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+    ExpandBraces(glob.substr(0, open) + glob.substr(cuts[i] + 1, cuts[i + 1] - cuts[i] - 1) + glob.substr(close + 1), out);
+  }
 }
 
 bool IsHidden(std::string_view name) {
@@ -149,19 +178,80 @@ std::vector<std::string> ComponentsOf(const std::string& path) {
   return components;
 }
 
-/// What a file sink's log says its folder holds.
+/// A line of a file sink's log, of which `*added` says whether it adds its file; nullopt for a folder.
+Result<std::optional<ListedFile>> ParseSinkLine(const std::string& line, const std::string& folder, bool* added) {
+  const auto entry = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  // Fields of Spark's that are not about a file's place and time may be missing, but not be something else.
+  const auto is = [&](const char* name, bool (nlohmann::json::*is_type)() const, bool absent) {
+    return entry.contains(name) ? (entry[name].*is_type)() : absent;
+  };
+  using Json = nlohmann::json;
+  if (!entry.is_object() || !is("path", &Json::is_string, false) || !is("size", &Json::is_number_integer, false) ||
+      !is("modificationTime", &Json::is_number_integer, false) || !is("isDir", &Json::is_boolean, true) || !is("action", &Json::is_string, true)) {
+    return ExternalError("TIDEMILL_MALFORMED_LOG",
+                         "A line of the file sink's log {} names no file: {}. Restore the log from a copy, or write the output anew to another folder.", folder,
+                         line.substr(0, 120))
+        .Path(folder);
+  }
+  *added = entry.value("action", "add") == "add";
+  if (entry.value("isDir", false)) return std::nullopt;
+  ARROW_ASSIGN_OR_RAISE(std::string path, fs::LocalPath(entry["path"].get<std::string>(), "/"));
+  return ListedFile{std::move(path), entry["size"].get<int64_t>(), entry["modificationTime"].get<int64_t>()};
+}
+
+/// What a file sink's log says its folder holds. The last line about a file counts; only old releases of Spark take files back.
 Result<std::vector<ListedFile>> ReadSinkLog(fs::FileSystem& file_system, Clock& clock, const std::string& folder) {
   checkpoint::CompactibleLog log(file_system, clock, folder, {});
   ARROW_ASSIGN_OR_RAISE(const auto lines, log.AllLines());
-  std::vector<ListedFile> files;
+  std::unordered_map<std::string, ListedFile> by_path;
   for (const std::string& line : lines) {
-    const auto entry = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!entry.is_object() || !entry.contains("path") || !entry["path"].is_string()) {
-      return ExternalError("TIDEMILL_MALFORMED_LOG", "A line of the file sink's log {} names no file: {}", folder, line.substr(0, 120)).Path(folder);
+    bool added = false;
+    ARROW_ASSIGN_OR_RAISE(std::optional<ListedFile> file, ParseSinkLine(line, folder, &added));
+    if (!file) continue;
+    if (added) {
+      by_path.insert_or_assign(file->path, *file);
+    } else {
+      by_path.erase(file->path);
     }
-    if (entry.value("action", "add") != "add" || entry.value("isDir", false)) continue;
-    ARROW_ASSIGN_OR_RAISE(std::string path, fs::LocalPath(entry["path"].get<std::string>(), "/"));
-    files.push_back({std::move(path), entry.value("size", int64_t{0}), entry.value("modificationTime", int64_t{0})});
+  }
+  std::vector<ListedFile> files;
+  files.reserve(by_path.size());
+  for (auto& [path, file] : by_path) files.push_back(std::move(file));
+  return files;
+}
+
+Result<std::vector<ListedFile>> ListGlob(fs::FileSystem& file_system, const ListingOptions& options) {
+  Lister lister(file_system, options);
+  std::vector<std::string> globs;
+  ExpandBraces(options.path, &globs);
+  for (const std::string& glob : globs) ARROW_RETURN_NOT_OK(lister.AddGlob("/", ComponentsOf(glob), 0));
+  std::vector<ListedFile> files = lister.Take();
+  if (globs.size() > 1) {
+    // Alternatives may overlap.
+    std::sort(files.begin(), files.end(), [](const ListedFile& a, const ListedFile& b) { return a.path < b.path; });
+    files.erase(std::unique(files.begin(), files.end(), [](const ListedFile& a, const ListedFile& b) { return a.path == b.path; }), files.end());
+  }
+  return files;
+}
+
+/// A path without a glob: a sink's folder, another folder, a file or nothing.
+Result<std::vector<ListedFile>> ListPath(fs::FileSystem& file_system, Clock& clock, const ListingOptions& options) {
+  Lister lister(file_system, options);
+  ARROW_ASSIGN_OR_RAISE(const auto info, file_system.Stat(options.path));
+  if (!info) return lister.Take();
+  if (!info->is_directory) {
+    lister.AddFile(options.path, *info);
+    return lister.Take();
+  }
+  const std::string sink_log = fs::Join(options.path, kSinkLog);
+  ARROW_ASSIGN_OR_RAISE(const auto log_info, file_system.Stat(sink_log));
+  if (!log_info || !log_info->is_directory) {
+    ARROW_RETURN_NOT_OK(lister.AddFolder(options.path));
+    return lister.Take();
+  }
+  ARROW_ASSIGN_OR_RAISE(std::vector<ListedFile> files, ReadSinkLog(file_system, clock, sink_log));
+  if (options.path_glob_filter) {
+    std::erase_if(files, [&](const ListedFile& file) { return !MatchesGlob(*options.path_glob_filter, fs::BaseName(file.path)); });
   }
   return files;
 }
@@ -171,43 +261,14 @@ Result<std::vector<ListedFile>> ReadSinkLog(fs::FileSystem& file_system, Clock& 
 bool HasGlob(std::string_view path) { return path.find_first_of(kGlobCharacters) != std::string_view::npos; }
 
 bool MatchesGlob(std::string_view glob, std::string_view name) {
-  const size_t open = glob.find('{');
-  const size_t close = open == std::string_view::npos ? open : glob.find('}', open);
-  if (close == std::string_view::npos) return MatchesSimple(glob, name);
-  // {a,b}: one of the alternatives.
-  std::string_view alternatives = glob.substr(open + 1, close - open - 1);
-  for (;;) {
-    const size_t comma = std::min(alternatives.find(','), alternatives.size());
-    const std::string one = std::string(glob.substr(0, open)) + std::string(alternatives.substr(0, comma)) + std::string(glob.substr(close + 1));
-    if (MatchesGlob(one, name)) return true;
-    if (comma == alternatives.size()) return false;
-    alternatives.remove_prefix(comma + 1);
-  }
+  std::vector<std::string> globs;
+  ExpandBraces(std::string(glob), &globs);
+  return std::any_of(globs.begin(), globs.end(), [&](const std::string& one) { return MatchesSimple(one, name); });
 }
 
 Result<std::vector<ListedFile>> ListFiles(fs::FileSystem& file_system, Clock& clock, const ListingOptions& options) {
-  std::vector<ListedFile> files;
-  Lister lister(file_system, options);
-  if (HasGlob(options.path)) {
-    ARROW_RETURN_NOT_OK(lister.AddGlob("/", ComponentsOf(options.path), 0));
-    files = lister.Take();
-  } else {
-    ARROW_ASSIGN_OR_RAISE(const auto info, file_system.Stat(options.path));
-    const std::string sink_log = fs::Join(options.path, kSinkLog);
-    std::optional<fs::FileInfo> log_info;
-    if (info && info->is_directory) {
-      ARROW_ASSIGN_OR_RAISE(log_info, file_system.Stat(sink_log));
-    }
-    if (log_info && log_info->is_directory) {
-      ARROW_ASSIGN_OR_RAISE(files, ReadSinkLog(file_system, clock, sink_log));
-    } else if (info && !info->is_directory) {
-      lister.AddFile(options.path, *info);
-      files = lister.Take();
-    } else {
-      ARROW_RETURN_NOT_OK(lister.AddFolder(options.path));
-      files = lister.Take();
-    }
-  }
+  ARROW_ASSIGN_OR_RAISE(std::vector<ListedFile> files,
+                        HasGlob(options.path) ? ListGlob(file_system, options) : ListPath(file_system, clock, options));
   std::sort(files.begin(), files.end(),
             [](const ListedFile& a, const ListedFile& b) { return a.modified_ms != b.modified_ms ? a.modified_ms < b.modified_ms : a.path < b.path; });
   return files;

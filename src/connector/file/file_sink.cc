@@ -1,7 +1,10 @@
 #include "connector/file/file_sink.h"
 
 #include <arrow/record_batch.h>
+#include <simdjson.h>
 
+#include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "base/uuid.h"
@@ -150,6 +153,28 @@ std::optional<std::string> Find(const SinkContext& context, const std::string& k
   return found == context.options.end() ? std::nullopt : std::optional(found->second);
 }
 
+Result<JsonWriterOptions> WriterOptions(const SinkContext& context) {
+  JsonWriterOptions options;
+  options.time_zone = context.config.Get(conf::kSessionTimeZone);
+  if (const auto zone = Find(context, "timezone")) {
+    if (!context.config.With(conf::kSessionTimeZone, *zone).ok()) {
+      return UserError("INVALID_TIMEZONE",
+                       "The timezone: {} is invalid. The option 'timeZone' takes a region such as 'America/Los_Angeles', or an offset such as '-08' or '+01:00'.", *zone)
+          .Param("timeZone", *zone);
+    }
+    options.time_zone = *zone;
+  }
+  if (const auto text = Find(context, "ignorenullfields")) {
+    std::string lower = *text;
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (lower != "true" && lower != "false") {
+      return UserError("TIDEMILL_INVALID_OPTION", "Invalid value '{}' for option 'ignoreNullFields': true or false is needed.", *text);
+    }
+    options.ignore_null_fields = lower == "true";
+  }
+  return options;
+}
+
 }  // namespace
 
 std::vector<std::string> JsonFileSinkOptions() { return {"path", "retention", "ignorenullfields", "timezone"}; }
@@ -164,14 +189,11 @@ Result<std::unique_ptr<Sink>> MakeJsonFileSink(const SinkContext& context) {
   if (info && !info->is_directory) {
     return UserError("TIDEMILL_INVALID_OPTION", "The file sink writes a folder, but {} is a file. Name another path.", path).Path(path);
   }
-  JsonWriterOptions options;
-  options.time_zone = Find(context, "timezone").value_or(context.config.Get(conf::kSessionTimeZone));
-  if (const auto text = Find(context, "ignorenullfields")) {
-    if (*text != "true" && *text != "false") {
-      return UserError("TIDEMILL_INVALID_OPTION", "Invalid value '{}' for option 'ignoreNullFields': true or false is needed.", *text);
-    }
-    options.ignore_null_fields = *text == "true";
+  if (!simdjson::validate_utf8(path)) {
+    return UserError("TIDEMILL_INVALID_OPTION", "The file sink's path is not UTF-8, and its log is: {}. Name another path.", path).Path(path);
   }
+  ARROW_RETURN_NOT_OK(CheckJsonColumns(context.schema));
+  ARROW_ASSIGN_OR_RAISE(JsonWriterOptions options, WriterOptions(context));
   int64_t retention_ms = 0;
   if (const auto text = Find(context, "retention")) {
     ARROW_ASSIGN_OR_RAISE(const int64_t micros, expr::ParseIntervalMicros(*text, nullptr));

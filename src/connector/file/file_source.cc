@@ -27,12 +27,19 @@ struct LogFile {
   int64_t modified_ms = 0;
 };
 
-std::string PrintLine(const LogFile& file, int64_t entry) {
+Result<std::string> PrintLine(const LogFile& file, int64_t entry) {
   nlohmann::ordered_json line;
   line["path"] = fs::ToFileUri(file.path);
   line["timestamp"] = file.modified_ms;
   line["batchId"] = entry;
-  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  try {
+    return line.dump();
+  } catch (const nlohmann::json::type_error&) {
+    return ExternalError("TIDEMILL_UNSUPPORTED_PATH", "The name of the file {} is not UTF-8, so it cannot be logged. Rename the file, or leave it out "
+                         "by pathGlobFilter.",
+                         line["path"].dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
+        .Path(file.path);
+  }
 }
 
 /// A line of the log and the entry in which its file first appeared.
@@ -149,7 +156,7 @@ class JsonFileSource final : public Source {
   Status LogUpTo(const Offset& end) override {
     ARROW_ASSIGN_OR_RAISE(const int64_t last, ParseOffset(end));
     for (int64_t entry = logged_ + 1; entry <= last; ++entry) {
-      const std::vector<std::string> lines = LinesOf(entry);
+      ARROW_ASSIGN_OR_RAISE(const std::vector<std::string> lines, LinesOf(entry));
       ARROW_ASSIGN_OR_RAISE(const bool added, log_.Add(entry, lines));
       if (!added) {
         return ExternalError(
@@ -188,6 +195,8 @@ class JsonFileSource final : public Source {
 
   Status Commit(const Offset& end) override {
     ARROW_ASSIGN_OR_RAISE(const int64_t last, ParseOffset(end));
+    // What an earlier process read last is cleaned by this one.
+    if (options_.clean_source == CleanSource::kDelete && last >= 0) ARROW_RETURN_NOT_OK(FilesOf(last).status());
     for (const LogFile& file : TakeEntriesUpTo(last)) {
       sizes_.erase(file.path);
       if (options_.clean_source != CleanSource::kDelete) continue;
@@ -207,10 +216,15 @@ class JsonFileSource final : public Source {
     return options;
   }
 
-  std::vector<std::string> LinesOf(int64_t entry) {
+  Result<std::vector<std::string>> LinesOf(int64_t entry) {
     const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(entry);
+    if (found == entries_.end()) return InternalError("entry {} of {} is to be logged and was never chosen", entry, log_directory_);
     std::vector<std::string> lines;
-    for (const LogFile& file : entries_.at(entry)) lines.push_back(PrintLine(file, entry));
+    for (const LogFile& file : found->second) {
+      ARROW_ASSIGN_OR_RAISE(std::string line, PrintLine(file, entry));
+      lines.push_back(std::move(line));
+    }
     return lines;
   }
 

@@ -46,7 +46,18 @@ void AppendInteger(int64_t value, std::string* out) {
   out->append(buffer, end);
 }
 
-/// The local date and time with exactly three digits of fraction, and the zone's offset ("Z" for none).
+/// "+05:30", with seconds where a zone had them ("-07:52:58", local mean time), "Z" for none.
+void AppendOffset(int64_t offset_seconds, std::string* out) {
+  if (offset_seconds == 0) {
+    out->push_back('Z');
+    return;
+  }
+  const int64_t magnitude = std::abs(offset_seconds);
+  *out += fmt::format("{}{:02}:{:02}", offset_seconds < 0 ? '-' : '+', magnitude / 3600, magnitude / 60 % 60);
+  if (magnitude % 60 != 0) *out += fmt::format(":{:02}", magnitude % 60);
+}
+
+/// The local date and time with exactly three digits of fraction, and the zone's offset.
 void AppendTimestamp(int64_t micros, const std::string& time_zone, bool with_zone, std::string* out) {
   const auto floor_div = [](int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); };
   const int64_t seconds = floor_div(micros, 1'000'000);
@@ -61,12 +72,23 @@ void AppendTimestamp(int64_t micros, const std::string& time_zone, bool with_zon
   text[text.rfind('T')] = ' ';
   // What the local text would be in UTC tells the offset.
   const bool parsed = expr::ParseTimestamp(text, "UTC", &local);
-  const int64_t offset_minutes = parsed ? (local / 1'000'000 - seconds) / 60 : 0;
-  if (offset_minutes == 0) {
-    out->push_back('Z');
-  } else {
-    *out += fmt::format("{}{:02}:{:02}", offset_minutes < 0 ? '-' : '+', std::abs(offset_minutes) / 60, std::abs(offset_minutes) % 60);
+  AppendOffset(parsed ? local / 1'000'000 - seconds : 0, out);
+}
+
+/// Spark prints the value of a key as it has it in memory: times and spans as their number. Of nested values and bytes that is an address or a hash.
+bool IsJsonKey(const DataType& type) {
+  return type.kind() != Kind::kBinary && type.kind() != Kind::kStruct && type.kind() != Kind::kArray && type.kind() != Kind::kMap;
+}
+
+Status CheckJsonType(const std::string& column, const DataType& type) {
+  for (const type::Field& field : type.fields()) ARROW_RETURN_NOT_OK(CheckJsonType(column, *field.type));
+  if (type.key() != nullptr && !IsJsonKey(*type.key())) {
+    return UserError("TIDEMILL_UNSUPPORTED_FEATURE",
+                     "Column {} cannot be written as JSON: it has a map with keys of type {}, and JSON has strings for keys. Make the keys strings, or "
+                     "the map an array of key and value.",
+                     column, type.key()->ToSql());
   }
+  return type.element() == nullptr ? Status::OK() : CheckJsonType(column, *type.element());
 }
 
 class Writer {
@@ -158,12 +180,29 @@ class Writer {
     out_.push_back('{');
     for (int64_t i = maps.value_offset(row); i < maps.value_offset(row + 1); ++i) {
       if (i > maps.value_offset(row)) out_.push_back(',');
-      ARROW_ASSIGN_OR_RAISE(const std::string key, expr::FormatValue(*maps.keys(), i, *type.key(), options_.time_zone));
-      AppendJsonString(key, &out_);
+      ARROW_RETURN_NOT_OK(Key(*type.key(), *maps.keys(), i));
       out_.push_back(':');
       ARROW_RETURN_NOT_OK(ValueOrNull(*type.element(), *maps.items(), i));
     }
     out_.push_back('}');
+    return Status::OK();
+  }
+
+  Status Key(const DataType& type, const arrow::Array& keys, int64_t row) {
+    const auto number = [&](int64_t value) {
+      AppendJsonString(std::to_string(value), &out_);
+      return Status::OK();
+    };
+    switch (type.kind()) {
+      case Kind::kDate: return number(static_cast<const arrow::Date32Array&>(keys).Value(row));
+      case Kind::kTimestamp:
+      case Kind::kTimestampNtz: return number(static_cast<const arrow::TimestampArray&>(keys).Value(row));
+      case Kind::kDayTimeInterval: return number(static_cast<const arrow::DurationArray&>(keys).Value(row));
+      case Kind::kYearMonthInterval: return number(static_cast<const arrow::Int32Array&>(keys).Value(row));
+      default: break;
+    }
+    ARROW_ASSIGN_OR_RAISE(const std::string text, expr::FormatValue(keys, row, type, options_.time_zone));
+    AppendJsonString(text, &out_);
     return Status::OK();
   }
 
@@ -178,6 +217,11 @@ class Writer {
 };
 
 }  // namespace
+
+Status CheckJsonColumns(const type::Schema& schema) {
+  for (const type::Field& field : schema.fields) ARROW_RETURN_NOT_OK(CheckJsonType(field.name, *field.type));
+  return Status::OK();
+}
 
 Status AppendJsonLines(const type::Schema& schema, const arrow::RecordBatch& batch, const JsonWriterOptions& options, std::string* out) {
   Writer writer(options, out);

@@ -16,7 +16,10 @@ struct JsonWriterOptions {
   bool ignore_null_fields = true;
 };
 
-/// Append one line a row of `batch` to `out`, each with its line break. Errors: a column type that JSON cannot hold.
+/// Errors: a column that JSON cannot hold, by name: one with a map whose keys have no text of their own.
+Status CheckJsonColumns(const type::Schema& schema);
+
+/// Append one line a row of `batch` to `out`, each with its line break. The schema has passed CheckJsonColumns().
 Status AppendJsonLines(const type::Schema& schema, const arrow::RecordBatch& batch, const JsonWriterOptions& options, std::string* out);
 
 /// `text` in quotes, escaped as Spark's writer does: quotes, backslashes and control characters; everything else as it is.
