@@ -72,7 +72,7 @@ class LineChunks {
  private:
   /// Move the unfinished line to the front and read behind it.
   Status Fill() {
-    std::memmove(buffer_.data(), buffer_.data() + consumed_, filled_ - consumed_);
+    if (filled_ > consumed_) std::memmove(buffer_.data(), buffer_.data() + consumed_, filled_ - consumed_);
     buffer_start_ += consumed_;
     filled_ -= consumed_;
     consumed_ = 0;
