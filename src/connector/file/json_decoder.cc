@@ -4,6 +4,8 @@
 #include <arrow/record_batch.h>
 #include <simdjson.h>
 
+#include <cstring>
+
 #include "expr/evaluator.h"
 
 namespace tidemill::connector {
@@ -17,6 +19,12 @@ const char* LineEnd(const char* p) {
 
 /// Behind the line end at `p`; `\r\n` is one.
 const char* SkipLineEnd(const char* p) { return p[0] == '\r' && p[1] == '\n' ? p + 2 : p + 1; }
+
+/// Behind the byte order mark that a line may begin with. Spark's parser looks for one in each record of four bytes and more, and takes a second one for text.
+const char* SkipByteOrderMark(const char* line) {
+  if (std::memcmp(line, "\xef\xbb\xbf", 3) != 0 || line[3] == '\n' || line[3] == '\r') return line;
+  return line + 3;
+}
 
 std::vector<std::string> NamesWithout(const std::vector<type::Field>& fields, const std::string& name) {
   std::vector<std::string> names;
@@ -88,9 +96,9 @@ Result<const char*> JsonDecoder::Decode(const char* begin, const char* end, int6
 }
 
 Result<const char*> JsonDecoder::DecodeLine(const char* line) {
-  const char* p = SkipJsonBlanks(line);
+  const char* p = SkipJsonBlanks(SkipByteOrderMark(line));
   if (*p == '\n' || *p == '\r') return SkipLineEnd(p);  // an empty line is no row
-  if (*p == '[') return DecodeArrayLine(p, LineEnd(line));
+  if (*p == '[') return DecodeArrayLine(line, p);
   bool non_ascii = false;
   const int64_t first_row = row_count_;
   if (*p != '{' || !scanner_.Scan(p, &non_ascii)) {
@@ -119,14 +127,15 @@ Status JsonDecoder::AppendRow(DecodeOutcome* outcome) {
 }
 
 /// A line that holds an array: each of its objects is a row. Unless all elements are objects the line is malformed as a whole.
-Result<const char*> JsonDecoder::DecodeArrayLine(const char* line, const char* line_end) {
+Result<const char*> JsonDecoder::DecodeArrayLine(const char* line, const char* bracket) {
+  const char* line_end = LineEnd(bracket);
   const std::string_view text(line, static_cast<size_t>(line_end - line));
   const int64_t first_row = row_count_;
   JsonSlice array;
   bool non_ascii = false;
-  bool good = ScanJsonValue(line, options_.syntax, 0, &array, &non_ascii) != nullptr && (!non_ascii || simdjson::validate_utf8(text.data(), text.size()));
+  bool good = ScanJsonValue(bracket, options_.syntax, 0, &array, &non_ascii) != nullptr && (!non_ascii || simdjson::validate_utf8(text.data(), text.size()));
   DecodeOutcome outcome = DecodeOutcome::kOk;
-  for (const char* p = good ? SkipJsonBlanks(line + 1) : nullptr; good && *p != ']';) {
+  for (const char* p = good ? SkipJsonBlanks(bracket + 1) : nullptr; good && *p != ']';) {
     good = *p == '{' && scanner_.Scan(p, &non_ascii);
     if (!good) break;
     ARROW_RETURN_NOT_OK(AppendRow(&outcome));

@@ -38,7 +38,7 @@ class JsonDecoder {
 
   Result<const char*> DecodeLine(const char* line);
   Status AppendRow(DecodeOutcome* outcome);
-  Result<const char*> DecodeArrayLine(const char* line, const char* line_end);
+  Result<const char*> DecodeArrayLine(const char* line, const char* bracket);
   Status Malformed(std::string_view line, int64_t first_row);
   Status AppendNullRow();
   Status Undo(int64_t row);

@@ -149,6 +149,19 @@ TEST(JsonDecoderTest, AnArrayIsARowAnElement) {
   EXPECT_EQ(decoding.Rows(partial), (Rows{"s=r1 _corrupt_record=" + partial, "_corrupt_record=" + partial}));
 }
 
+TEST(JsonDecoderTest, AByteOrderMarkBeforeALineSaysNothing) {
+  const std::string mark = "\xef\xbb\xbf";
+  Decoding decoding("s STRING, _corrupt_record STRING");
+  EXPECT_EQ(decoding.Rows(mark + "{\"s\":\"a\"}\n" + mark + "[{\"s\":\"b\"}]\n" + mark + " {\"s\":\"c\"}\n" + mark + " \n"), (Rows{"s=a", "s=b", "s=c"}));
+  // Alone, twice, or not in front, it is text; and what is malformed is kept as it was written.
+  const Rows malformed = {mark, mark + mark + "{}", " " + mark + "{}", mark + "x", mark + "[1]"};
+  for (const std::string& line : malformed) EXPECT_EQ(decoding.Rows(line), Rows{"_corrupt_record=" + line});
+}
+
+TEST(JsonDecoderTest, AMalformedArrayKeepsTheBlanksBeforeIt) {
+  EXPECT_EQ(Decoding("s STRING, _corrupt_record STRING").Rows(" [1]"), Rows{"_corrupt_record= [1]"});
+}
+
 TEST(JsonDecoderTest, DropMalformedLeavesLinesOut) {
   JsonOptions options;
   options.mode = ParseMode::kDropMalformed;
