@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdint>
+#include <string_view>
 
 namespace tidemill::connector {
 
 namespace {
 
 using Options = std::map<std::string, std::string>;
+
+constexpr int64_t kJavaIntMax = INT32_MAX;  // what counts files is an Int in Spark
 
 std::string Lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -20,18 +24,19 @@ const std::string* Find(const Options& options, const std::string& name) {
   return found == options.end() ? nullptr : &found->second;
 }
 
-/// A whole number of the user's, or nullopt.
-std::optional<int64_t> ParseWhole(const std::string& text) {
+/// A whole number of the user's up to `max`, or nullopt. As in Java it may have a plus sign.
+std::optional<int64_t> ParseWhole(std::string_view text, int64_t max) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || value > max) return std::nullopt;
   return value;
 }
 
-Result<std::optional<int64_t>> Positive(const Options& options, const std::string& name) {
+Result<std::optional<int64_t>> Positive(const Options& options, const std::string& name, int64_t max) {
   const std::string* text = Find(options, Lower(name));
   if (text == nullptr) return std::nullopt;
-  const auto value = ParseWhole(*text);
+  const auto value = ParseWhole(*text, max);
   if (!value || *value <= 0) return UserError("", "Invalid value '{}' for option '{}', must be a positive integer", *text, name);
   return value;
 }
@@ -61,7 +66,7 @@ Status ReadAge(const Options& options, FileSourceOptions* result) {
 
 Status ReadCaching(const Options& options, FileSourceOptions* result) {
   if (const std::string* text = Find(options, "maxcachedfiles")) {
-    const auto value = ParseWhole(*text);
+    const auto value = ParseWhole(*text, kJavaIntMax);
     if (!value || *value < 0) return UserError("", "Invalid value '{}' for option 'maxCachedFiles', must be an integer greater than or equal to 0", *text);
     result->max_cached_files = *value;
   }
@@ -96,8 +101,8 @@ Status ReadCleaning(const Options& options, FileSourceOptions* result) {
 
 Result<FileSourceOptions> FileSourceOptions::Make(const Options& options, const Config& config) {
   FileSourceOptions result;
-  ARROW_ASSIGN_OR_RAISE(result.max_files_per_trigger, Positive(options, "maxFilesPerTrigger"));
-  ARROW_ASSIGN_OR_RAISE(result.max_bytes_per_trigger, Positive(options, "maxBytesPerTrigger"));
+  ARROW_ASSIGN_OR_RAISE(result.max_files_per_trigger, Positive(options, "maxFilesPerTrigger", kJavaIntMax));
+  ARROW_ASSIGN_OR_RAISE(result.max_bytes_per_trigger, Positive(options, "maxBytesPerTrigger", INT64_MAX));
   if (result.max_files_per_trigger && result.max_bytes_per_trigger) {
     return UserError("", "Options 'maxFilesPerTrigger' and 'maxBytesPerTrigger' can't be both set at the same time");
   }
