@@ -41,7 +41,8 @@ TEST(PlannerTest, APipelineEndsAtAnExchange) {
 
 TEST(PlannerTest, StatefulOperatorsAreNumberedFromTheSink) {
   const PhysicalPlan plan = PlanOf(
-                                "SELECT window_time(w) AS t, max(c) AS m FROM (SELECT window(ts, '5 seconds') AS w, k, count(*) AS c FROM sv WATERMARK ts DELAY OF "
+                                "SELECT window_time(w) AS t, max(c) AS m FROM (SELECT window(ts, '5 seconds') AS w, k, count(*) AS c FROM "
+                                "sv WATERMARK ts DELAY OF "
                                 "INTERVAL 1 SECOND GROUP BY window(ts, '5 seconds'), k) GROUP BY window_time(w)",
                                 plan::OutputMode::kAppend)
                                 .ValueOrDie();
@@ -53,7 +54,9 @@ TEST(PlannerTest, StatefulOperatorsAreNumberedFromTheSink) {
 }
 
 TEST(PlannerTest, EachSideOfAUnionHasItsSourceAndPipeline) {
-  const PhysicalPlan plan = PlanOf("SELECT k, count(*) AS c FROM (SELECT k FROM sv UNION ALL SELECT k FROM r UNION ALL SELECT k FROM sv) GROUP BY k").ValueOrDie();
+  const PhysicalPlan plan =
+      PlanOf("SELECT k, count(*) AS c FROM (SELECT k FROM sv UNION ALL SELECT k FROM r UNION ALL SELECT k FROM sv) GROUP BY k")
+          .ValueOrDie();
   EXPECT_THAT(Names(plan.sources), ElementsAre("sv", "r", "sv")) << "a table that is named twice is read twice";
   ASSERT_THAT(plan.leaves, SizeIs(3));
   for (const Leaf& leaf : plan.leaves) EXPECT_EQ(leaf.pipeline->spec().target.stateful_operator, 0);
