@@ -105,7 +105,8 @@ bool IsChoice(std::string_view choices, std::string_view value) {
 }
 
 Status Refuse(const ConfigKey& key, std::string_view value, std::string_view condition, const std::string& why) {
-  return UserError(fmt::format("INVALID_CONF_VALUE.{}", condition), "The value '{}' in the config \"{}\" is invalid. {}", value, key.name, why)
+  return UserError(fmt::format("INVALID_CONF_VALUE.{}", condition), "The value '{}' in the config \"{}\" is invalid. {}", value, key.name,
+                   why)
       .Param("confValue", std::string(value))
       .Param("confName", std::string(key.name));
 }
@@ -168,7 +169,11 @@ std::string DescribeUnknown(std::string_view name) {
 }  // namespace
 
 Result<Config> Config::With(std::string_view key, std::string_view value) const {
-  if (const ConfigKey* known = internal::FindConfigKey(key)) ARROW_RETURN_NOT_OK(Check(*known, value));
+  const ConfigKey* known = internal::FindConfigKey(key);
+  if (known != nullptr) ARROW_RETURN_NOT_OK(Check(*known, value));
+  // Spark takes any key, and so do we; but ours are all known.
+  if (known == nullptr && key.starts_with("tidemill."))
+    return UserError("TIDEMILL_UNKNOWN_KEY", "{}", DescribeUnknown(key)).Param("confName", std::string(key));
   Config copy = *this;
   copy.values_.insert_or_assign(std::string(key), std::string(value));
   return copy;

@@ -99,6 +99,12 @@ class Commands(Case):
         self.run_program("run", self.job(COPY + "SELECT nothing FROM STREAM e;"), code=3)
         self.assertEqual(sorted(path.name for path in self.home.iterdir()), ["in", "job.sql"])
 
+    def test_an_unknown_key_of_ours_is_refused(self):
+        refused = self.run_program("run", self.job(COPY), "--set", "tidemill.checkpoint.snyc=false", code=2)
+        self.assertIn("tidemill.checkpoint.sync", refused.stderr)
+        refused = self.run_program("run", self.job("SET tidemill.checkpoint.snyc = false;\n" + COPY), code=3)
+        self.assertIn("TIDEMILL_UNKNOWN_KEY", refused.stderr)
+
     def test_settings_are_shown(self):
         done = self.run_program("run", "-e", "SET spark.sql.shuffle.partitions", "--set", "spark.sql.shuffle.partitions=3")
         self.assertEqual(done.stdout, "spark.sql.shuffle.partitions\t3\n")
