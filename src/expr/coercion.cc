@@ -222,7 +222,7 @@ Error BinaryWrongType(const CallSite& call, const std::string& required) {
                    required, actual)
       .Param("sqlExpr", call.QuotedSql())
       .Param("inputType", required)
-      .Param("actualType", actual);
+      .Param("actualDataType", actual);
 }
 
 }  // namespace tidemill::expr

@@ -23,6 +23,18 @@ TEST(Arithmetic, FollowsAnsiMode) {
   EXPECT_EQ(in.Show(Call("pmod", {LiteralInt(-7), LiteralInt(3)})), "2|2|2");
 }
 
+// Compared with Spark 4.3.0.
+TEST(Bitwise, WorksOnTheWiderType) {
+  TestInput in;
+  in.Add("i", Int(), "[12, -1, null]").Add("l", Long(), "[10, 4294967296, 1]").Add("b", type::Byte(), "[127, -128, 0]");
+  EXPECT_EQ(in.Show(Call("&", {in["i"], LiteralInt(10)})), "8|10|NULL");
+  EXPECT_EQ(in.Show(Call("|", {in["i"], in["l"]})), "14|-1|NULL");
+  EXPECT_EQ(in.Show(Call("^", {in["b"], LiteralInt(255)})), "128|-129|255");
+  EXPECT_EQ(in.Show(Call("~", {in["b"]})), "-128|127|-1");
+  EXPECT_EQ((*Call("&", {in["b"], in["b"]}))->type->ToString(), "tinyint");
+  EXPECT_EQ((*Call("|", {in["i"], in["l"]}))->type->ToString(), "bigint");
+}
+
 TEST(Arithmetic, OverflowInANullRowIsNone) {
   TestInput in;
   in.Add("a", Long(), "[9223372036854775807, 1]").Add("b", Long(), "[null, 1]");

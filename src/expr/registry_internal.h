@@ -51,6 +51,7 @@ struct Function {
 };
 
 std::span<const Function> ArithmeticFunctions();
+std::span<const Function> BitwiseFunctions();
 std::span<const Function> MathFunctions();
 std::span<const Function> ComparisonFunctions();
 std::span<const Function> LogicFunctions();
