@@ -24,6 +24,16 @@ TEST(Arithmetic, FollowsAnsiMode) {
 }
 
 // Compared with Spark 4.3.0.
+TEST(Arrays, AreBuiltRowByRowAndCounted) {
+  TestInput in;
+  in.Add("i", Int(), "[1, null, 3]").Add("s", String(), R"(["a", "b", null])");
+  EXPECT_EQ(in.Show(Call("array", {in["i"], LiteralInt(7)})), "[1, 7]|[null, 7]|[3, 7]");
+  EXPECT_EQ(in.Show(Call("array", {in["s"]})), "[a]|[b]|[null]");
+  EXPECT_EQ((*Call("array", {in["i"], LiteralLong(7)}))->type->ToString(), "array<bigint>");
+  EXPECT_EQ(in.Show(Call("size", {Call("array", {in["i"], in["i"]}).ValueOrDie()})), "2|2|2");
+}
+
+// Compared with Spark 4.3.0.
 TEST(Bitwise, WorksOnTheWiderType) {
   TestInput in;
   in.Add("i", Int(), "[12, -1, null]").Add("l", Long(), "[10, 4294967296, 1]").Add("b", type::Byte(), "[127, -128, 0]");

@@ -11,9 +11,9 @@ namespace tidemill::expr {
 namespace {
 
 using Families = std::span<const Function> (*)();
-constexpr Families kFamilies[] = {ArithmeticFunctions,  BitwiseFunctions, MathFunctions,     ComparisonFunctions, LogicFunctions,
-                                  ConditionalFunctions, StringFunctions,  LikeFunctions,     DateFunctions,       TimestampFunctions,
-                                  WindowFunctions,      StructFunctions,  AggregateFunctions};
+constexpr Families kFamilies[] = {ArithmeticFunctions,  BitwiseFunctions, MathFunctions,  ComparisonFunctions, LogicFunctions,
+                                  ConditionalFunctions, StringFunctions,  LikeFunctions,  DateFunctions,       TimestampFunctions,
+                                  WindowFunctions,      StructFunctions,  ArrayFunctions, AggregateFunctions};
 
 std::map<std::string_view, const Function*> IndexFunctions() {
   std::map<std::string_view, const Function*> index;

@@ -62,7 +62,11 @@ std::span<const Function> DateFunctions();
 std::span<const Function> TimestampFunctions();
 std::span<const Function> WindowFunctions();
 std::span<const Function> StructFunctions();
+std::span<const Function> ArrayFunctions();
 std::span<const Function> AggregateFunctions();
+
+/// A column with a value for each of `rows` rows, where it was one for all.
+Result<ArrayPtr> SpreadOut(const Column& column, int64_t rows);
 
 const Function* FindFunction(std::string_view name);
 /// A copy of `call` as an expression, resolved.

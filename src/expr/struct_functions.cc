@@ -85,12 +85,6 @@ Result<Bound> BindNamedStruct(CallSite& call) {
   return Bound{type::Struct(std::move(fields)), false};
 }
 
-Result<ArrayPtr> SpreadOut(const Column& column, int64_t rows) {
-  if (!column.constant || rows == 1) return column.array;
-  ARROW_ASSIGN_OR_RAISE(auto value, column.array->GetScalar(0));
-  return arrow::MakeArrayFromScalar(*value, rows);
-}
-
 // Every `step`-th argument from `first` on is a field.
 Kernel BuildStruct(std::shared_ptr<arrow::DataType> type, size_t first, size_t step) {
   return [=](std::span<const Column> arguments, int64_t rows) -> Result<ArrayPtr> {
@@ -112,6 +106,12 @@ constexpr Function kFunctions[] = {
 };
 
 }  // namespace
+
+Result<ArrayPtr> SpreadOut(const Column& column, int64_t rows) {
+  if (!column.constant || rows == 1) return column.array;
+  ARROW_ASSIGN_OR_RAISE(auto value, column.array->GetScalar(0));
+  return arrow::MakeArrayFromScalar(*value, rows);
+}
 
 std::span<const Function> StructFunctions() { return kFunctions; }
 
