@@ -147,27 +147,19 @@ PlanPtr PushBelowJoin(const LogicalPlan& node, const std::vector<ExprPtr>& conju
   const bool keeps[2] = {type == "LeftOuter" || type == "FullOuter" || type == "LeftAnti", type == "RightOuter" || type == "FullOuter"};
   auto join = std::make_shared<LogicalPlan>(node);
   std::vector<ExprPtr> above, below[2], on;
-  for (const ExprPtr& conjunct : conjuncts) {
-    // A filter above may pass to a side that is never filled up with nulls.
-    if (ReadsOnly(conjunct, *node.children[0]) && !keeps[1]) {
+  const auto place = [&](const ExprPtr& conjunct, bool may_pass_left, bool may_pass_right, std::vector<ExprPtr>* rest) {
+    if (may_pass_left && ReadsOnly(conjunct, *node.children[0])) {
       below[0].push_back(conjunct);
-    } else if (ReadsOnly(conjunct, *node.children[1]) && !keeps[0]) {
+    } else if (may_pass_right && ReadsOnly(conjunct, *node.children[1])) {
       below[1].push_back(conjunct);
     } else {
-      above.push_back(conjunct);
+      rest->push_back(conjunct);
     }
-  }
+  };
+  // A filter above may pass to a side that is never filled up with nulls, a part of the condition to one whose rows are not kept without a partner.
+  for (const ExprPtr& conjunct : conjuncts) place(conjunct, !keeps[1], !keeps[0], &above);
   const std::vector<ExprPtr> condition = node.condition ? SplitConjuncts(node.condition) : std::vector<ExprPtr>{};
-  for (const ExprPtr& conjunct : condition) {
-    // A part of the condition may pass to a side whose rows are not kept without a partner.
-    if (ReadsOnly(conjunct, *node.children[0]) && !keeps[0]) {
-      below[0].push_back(conjunct);
-    } else if (ReadsOnly(conjunct, *node.children[1]) && !keeps[1]) {
-      below[1].push_back(conjunct);
-    } else {
-      on.push_back(conjunct);
-    }
-  }
+  for (const ExprPtr& conjunct : condition) place(conjunct, !keeps[0], !keeps[1], &on);
   for (int side = 0; side < 2; ++side) {
     if (!keeps[side]) AddNullTests(condition, *node.children[side], &below[side]);
     join->children[side] = Push(node.children[side], below[side]);
