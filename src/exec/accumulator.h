@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "expr/aggregate.h"
+#include "expr/function/aggregate.h"
 
 namespace tidemill::exec {
 

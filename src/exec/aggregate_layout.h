@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "exec/accumulator.h"
-#include "expr/aggregate.h"
+#include "expr/function/aggregate.h"
 #include "state/operator_metadata.h"
 #include "type/data_type.h"
 

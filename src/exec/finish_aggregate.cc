@@ -9,8 +9,8 @@
 #include <cmath>
 
 #include "exec/accumulator.h"
-#include "expr/evaluator.h"
-#include "expr/resolve.h"
+#include "expr/function/evaluator.h"
+#include "expr/function/resolve.h"
 
 namespace tidemill::exec {
 

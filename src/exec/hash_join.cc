@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "exec/static_table.h"
-#include "expr/evaluator.h"
+#include "expr/function/evaluator.h"
 
 namespace tidemill::exec {
 

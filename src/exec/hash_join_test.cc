@@ -10,7 +10,7 @@
 
 #include "exec/join_condition.h"
 #include "exec/static_table.h"
-#include "expr/resolve.h"
+#include "expr/function/resolve.h"
 
 namespace tidemill::exec {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "exec/physical_plan.h"
 #include "exec/row_operator.h"
-#include "expr/evaluator.h"
-#include "expr/resolve.h"
+#include "expr/function/evaluator.h"
+#include "expr/function/resolve.h"
 #include "row/murmur3.h"
 
 namespace tidemill::exec {

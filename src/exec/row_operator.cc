@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "exec/hash_join.h"
-#include "expr/evaluator.h"
-#include "expr/resolve.h"
+#include "expr/function/evaluator.h"
+#include "expr/function/resolve.h"
 
 namespace tidemill::exec {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "expr/resolve.h"
+#include "expr/function/resolve.h"
 
 namespace tidemill::exec {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "exec/group_table.h"
-#include "expr/evaluator.h"
+#include "expr/function/evaluator.h"
 #include "expr/expression.h"
 #include "row/unsafe_row.h"
 

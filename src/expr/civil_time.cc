@@ -1,4 +1,4 @@
-#include "expr/civil_time_internal.h"
+#include "expr/civil_time.h"
 
 #include <date/date.h>
 #include <date/tz.h>

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "expr/column_internal.h"
+#include "expr/column.h"
 
 namespace tidemill::expr {
 

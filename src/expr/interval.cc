@@ -3,9 +3,9 @@
 #include <cctype>
 #include <string>
 
-#include "expr/civil_time_internal.h"
-#include "expr/resolve.h"
-#include "expr/timestamp_internal.h"
+#include "expr/civil_time.h"
+#include "expr/interval.h"
+#include "expr/timestamp.h"
 
 namespace tidemill::expr {
 

@@ -1,11 +1,11 @@
-#include "expr/number_text_internal.h"
+#include "expr/number_text.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
 
-#include "expr/timestamp_internal.h"
+#include "expr/timestamp.h"
 
 namespace tidemill::expr {
 

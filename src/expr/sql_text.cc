@@ -8,7 +8,7 @@
 #include <cctype>
 #include <string_view>
 
-#include "expr/evaluator.h"
+#include "expr/value_text.h"
 #include "expr/expression.h"
 
 namespace tidemill::expr {

@@ -1,12 +1,11 @@
 // Timestamp and date text, as Spark's casts read and write it. Source: Spark SparkDateTimeUtils (stringToTimestamp, stringToDate), 3.5 to
 // 4.3.
 
-#include "expr/timestamp_internal.h"
+#include "expr/timestamp.h"
 
 #include <cstring>
 #include <limits>
 
-#include "expr/evaluator.h"
 
 namespace tidemill::expr {
 

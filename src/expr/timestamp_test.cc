@@ -1,8 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "expr/civil_time_internal.h"
-#include "expr/evaluator.h"
-#include "expr/timestamp_internal.h"
+#include "expr/civil_time.h"
+#include "expr/timestamp.h"
 
 namespace tidemill::expr {
 namespace {

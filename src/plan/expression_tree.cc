@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "expr/resolve.h"
+#include "expr/function/resolve.h"
 
 namespace tidemill::plan {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "expr/resolve.h"
+#include "expr/function/resolve.h"
 #include "plan/analyzer_internal.h"
 #include "plan/column_metadata.h"
 #include "plan/expression_tree.h"

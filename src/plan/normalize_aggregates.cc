@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "expr/aggregate.h"
-#include "expr/resolve.h"
+#include "expr/function/aggregate.h"
+#include "expr/function/resolve.h"
 #include "plan/expression_tree.h"
 #include "plan/optimizer_internal.h"
 

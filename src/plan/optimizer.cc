@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "expr/resolve.h"
+#include "expr/function/resolve.h"
 #include "plan/expression_tree.h"
 #include "plan/optimizer_internal.h"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "expr/resolve.h"
+#include "expr/function/resolve.h"
 #include "plan/analyzer_internal.h"
 #include "plan/expression_tree.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/config.h"
-#include "expr/resolve.h"
+#include "expr/function/resolve.h"
 #include "plan/analyzer_internal.h"
 #include "plan/column_metadata.h"
 #include "plan/expression_tree.h"

@@ -13,7 +13,8 @@
 #include <limits>
 #include <utility>
 
-#include "expr/resolve.h"
+#include "expr/function/resolve.h"
+#include "expr/interval.h"
 #include "plan/analyzer_internal.h"
 #include "plan/column_metadata.h"
 #include "plan/expression_tree.h"

@@ -11,8 +11,10 @@
 #include <limits>
 #include <utility>
 
-#include "expr/evaluator.h"
-#include "expr/resolve.h"
+#include "expr/function/evaluator.h"
+#include "expr/function/resolve.h"
+#include "expr/interval.h"
+#include "expr/timestamp.h"
 
 namespace tidemill::sql {
 

@@ -16,7 +16,8 @@
 #include "connector/console/console_sink.h"
 #include "connector/file/file_format.h"
 #include "connector/rate/rate_formats.h"
-#include "expr/resolve.h"
+#include "expr/function/resolve.h"
+#include "expr/interval.h"
 #include "sql/parser.h"
 
 namespace tidemill::semantics {

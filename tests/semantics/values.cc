@@ -10,7 +10,8 @@
 #include <regex>
 #include <set>
 
-#include "expr/evaluator.h"
+#include "expr/function/evaluator.h"
+#include "expr/timestamp.h"
 
 namespace tidemill::semantics {
 

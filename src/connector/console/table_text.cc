@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "expr/evaluator.h"
+#include "expr/value_text.h"
 
 namespace tidemill::connector {
 

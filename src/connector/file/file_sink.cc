@@ -9,8 +9,8 @@
 
 #include "base/uuid.h"
 #include "checkpoint/compactible_log.h"
-#include "connector/file/json_writer.h"
-#include "expr/resolve.h"
+#include "format/json_writer.h"
+#include "expr/interval.h"
 
 namespace tidemill::connector {
 
@@ -23,11 +23,11 @@ constexpr size_t kFlushBytes = size_t{1} << 20;
 /// One part file of one task.
 class JsonPartWriter final : public SinkWriter {
  public:
-  JsonPartWriter(const type::Schema& schema, const JsonWriterOptions& options, std::unique_ptr<fs::StagedWriter> file)
+  JsonPartWriter(const type::Schema& schema, const format::JsonWriterOptions& options, std::unique_ptr<fs::StagedWriter> file)
       : schema_(schema), options_(options), file_(std::move(file)) {}
 
   Status Write(const arrow::RecordBatch& batch) override {
-    ARROW_RETURN_NOT_OK(AppendJsonLines(schema_, batch, options_, &buffer_));
+    ARROW_RETURN_NOT_OK(format::AppendJsonLines(schema_, batch, options_, &buffer_));
     rows_ += batch.num_rows();
     return buffer_.size() >= kFlushBytes ? Flush() : Status::OK();
   }
@@ -49,7 +49,7 @@ class JsonPartWriter final : public SinkWriter {
   }
 
   const type::Schema& schema_;
-  const JsonWriterOptions& options_;
+  const format::JsonWriterOptions& options_;
   std::unique_ptr<fs::StagedWriter> file_;
   std::string buffer_;
   int64_t rows_ = 0;
@@ -57,7 +57,7 @@ class JsonPartWriter final : public SinkWriter {
 
 class JsonFileSink final : public Sink {
  public:
-  JsonFileSink(const SinkContext& context, std::string path, JsonWriterOptions options, checkpoint::CompactionOptions compaction, int64_t retention_ms)
+  JsonFileSink(const SinkContext& context, std::string path, format::JsonWriterOptions options, checkpoint::CompactionOptions compaction, int64_t retention_ms)
       : file_system_(context.file_system), clock_(context.clock), schema_(context.schema), path_(std::move(path)), options_(std::move(options)),
         retention_ms_(retention_ms), log_(context.file_system, context.clock, fs::Join(path_, kLogFolder), compaction) {}
 
@@ -141,7 +141,7 @@ class JsonFileSink final : public Sink {
   Clock& clock_;
   const type::Schema schema_;
   const std::string path_;
-  const JsonWriterOptions options_;
+  const format::JsonWriterOptions options_;
   const int64_t retention_ms_;
   checkpoint::CompactibleLog log_;
   bool latest_known_ = false;
@@ -153,8 +153,8 @@ std::optional<std::string> Find(const SinkContext& context, const std::string& k
   return found == context.options.end() ? std::nullopt : std::optional(found->second);
 }
 
-Result<JsonWriterOptions> WriterOptions(const SinkContext& context) {
-  JsonWriterOptions options;
+Result<format::JsonWriterOptions> WriterOptions(const SinkContext& context) {
+  format::JsonWriterOptions options;
   options.time_zone = context.config.Get(conf::kSessionTimeZone);
   if (const auto zone = Find(context, "timezone")) {
     if (!context.config.With(conf::kSessionTimeZone, *zone).ok()) {
@@ -192,8 +192,8 @@ Result<std::unique_ptr<Sink>> MakeJsonFileSink(const SinkContext& context) {
   if (!simdjson::validate_utf8(path)) {
     return UserError("TIDEMILL_INVALID_OPTION", "The file sink's path is not UTF-8, and its log is: {}. Name another path.", path).Path(path);
   }
-  ARROW_RETURN_NOT_OK(CheckJsonColumns(context.schema));
-  ARROW_ASSIGN_OR_RAISE(JsonWriterOptions options, WriterOptions(context));
+  ARROW_RETURN_NOT_OK(format::CheckJsonColumns(context.schema));
+  ARROW_ASSIGN_OR_RAISE(format::JsonWriterOptions options, WriterOptions(context));
   int64_t retention_ms = 0;
   if (const auto text = Find(context, "retention")) {
     ARROW_ASSIGN_OR_RAISE(const int64_t micros, expr::ParseIntervalMicros(*text, nullptr));

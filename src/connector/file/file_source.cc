@@ -100,7 +100,7 @@ class SeenFiles {
 
 class JsonFileSource final : public Source {
  public:
-  JsonFileSource(const SourceContext& context, std::string path, JsonOptions json)
+  JsonFileSource(const SourceContext& context, std::string path, format::JsonOptions json)
       : file_system_(context.file_system),
         clock_(context.clock),
         config_(context.config),
@@ -416,7 +416,7 @@ class JsonFileSource final : public Source {
   const std::map<std::string, std::string> raw_options_;
   const type::Schema schema_;
   const std::string path_;
-  const JsonOptions json_;
+  const format::JsonOptions json_;
   const std::string log_directory_;
   checkpoint::CompactibleLog log_;
   FileSourceOptions options_;
@@ -453,7 +453,7 @@ Result<std::unique_ptr<Source>> MakeJsonFileSource(const SourceContext& context)
         .Param("path", path_text->second)
         .Path(path);
   }
-  ARROW_ASSIGN_OR_RAISE(JsonOptions json, JsonOptions::Make(context.options, context.config));
+  ARROW_ASSIGN_OR_RAISE(format::JsonOptions json, format::JsonOptions::Make(context.options, context.config));
   return std::make_unique<JsonFileSource>(context, std::move(path), std::move(json));
 }
 

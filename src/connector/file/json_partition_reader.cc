@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "connector/file/json_decoder.h"
+#include "format/json_decoder.h"
 
 namespace tidemill::connector {
 
@@ -35,7 +35,7 @@ const char* LastLineEnd(const char* begin, const char* end) {
   return carriage != nullptr ? carriage : feed;
 }
 
-/// The lines of one split, a chunk at a time. A chunk ends with a line end and has kJsonPadding readable bytes behind it.
+/// The lines of one split, a chunk at a time. A chunk ends with a line end and has format::kJsonPadding readable bytes behind it.
 class LineChunks {
  public:
   LineChunks(std::unique_ptr<fs::FileReader> file, const FileSplit& split) : file_(std::move(file)), split_(split) {
@@ -76,7 +76,7 @@ class LineChunks {
     buffer_start_ += consumed_;
     filled_ -= consumed_;
     consumed_ = 0;
-    buffer_.resize(filled_ + kChunkBytes + kJsonPadding + 1);
+    buffer_.resize(filled_ + kChunkBytes + format::kJsonPadding + 1);
     if (!at_end_) ARROW_RETURN_NOT_OK(Read());
     buffer_[filled_] = '\0';  // what lay there before must not look like the rest of a line end
     return Status::OK();
@@ -136,7 +136,7 @@ class LineChunks {
 
 class JsonPartitionReader final : public PartitionReader {
  public:
-  JsonPartitionReader(fs::FileSystem& file_system, const FilePartition& partition, std::unique_ptr<JsonDecoder> decoder,
+  JsonPartitionReader(fs::FileSystem& file_system, const FilePartition& partition, std::unique_ptr<format::JsonDecoder> decoder,
                       ReadTolerance tolerance, std::stop_token stop)
       : file_system_(file_system), partition_(partition), decoder_(std::move(decoder)), tolerance_(tolerance), stop_(std::move(stop)) {}
 
@@ -207,7 +207,7 @@ class JsonPartitionReader final : public PartitionReader {
 
   fs::FileSystem& file_system_;
   const FilePartition& partition_;
-  std::unique_ptr<JsonDecoder> decoder_;
+  std::unique_ptr<format::JsonDecoder> decoder_;
   const ReadTolerance tolerance_;
   const std::stop_token stop_;
   size_t split_ = 0;  // the next one to open
@@ -219,9 +219,9 @@ class JsonPartitionReader final : public PartitionReader {
 }  // namespace
 
 Result<std::unique_ptr<PartitionReader>> MakeJsonPartitionReader(fs::FileSystem& file_system, const FilePartition& partition,
-                                                                 std::vector<type::Field> columns, JsonOptions options,
+                                                                 std::vector<type::Field> columns, format::JsonOptions options,
                                                                  ReadTolerance tolerance, std::stop_token stop) {
-  ARROW_ASSIGN_OR_RAISE(auto decoder, JsonDecoder::Make(std::move(columns), std::move(options), arrow::default_memory_pool()));
+  ARROW_ASSIGN_OR_RAISE(auto decoder, format::JsonDecoder::Make(std::move(columns), std::move(options), arrow::default_memory_pool()));
   return std::make_unique<JsonPartitionReader>(file_system, partition, std::move(decoder), tolerance, std::move(stop));
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "connector/file/json_options.h"
+#include "format/json_options.h"
 #include "connector/source.h"
 
 namespace tidemill::connector {
@@ -36,6 +36,6 @@ struct ReadTolerance {
 /// `columns`: what to decode, in order. `file_system` and `partition` outlive the reader.
 /// Errors of Next(): FAILED_READ_FILE.FILE_NOT_EXIST for a file that vanished; MALFORMED_RECORD_IN_PARSING in FAILFAST mode; I/O.
 Result<std::unique_ptr<PartitionReader>> MakeJsonPartitionReader(fs::FileSystem& file_system, const FilePartition& partition, std::vector<type::Field> columns,
-                                                                 JsonOptions options, ReadTolerance tolerance, std::stop_token stop);
+                                                                 format::JsonOptions options, ReadTolerance tolerance, std::stop_token stop);
 
 }  // namespace tidemill::connector
